@@ -1,19 +1,4 @@
-# make run    train the quickstart agent: the whole loop in one command
-# make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
-# make judge  a local model writes titles, a local judge ranks them: minutes
-# make rewards  measures the rewards of examples/rewards and writes their READMEs' tables: minutes, on a quiet machine
-# make wheel  dist/merit_rl-*.whl: the Python package with the command, the interpreters and the quickstart
-# make release VERSION=v0.1.0  dist/*: what a release consists of (docs/releases.md)
-# make test   everything that needs only Go; says in one line what it left out
-# make build  bin/merit, the example rewards
-# make bin/plugins/sokoban  a plug-in that merit has in it, as a program of its own
-# make lint   vet, staticcheck, gofmt
-# make trainers  TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym with the wheel: 7 GB
-# make docs   runs/site: the documentation as a website, with its links checked
-# make bench  the figures of docs/performance.md
-# make bench-torch  the learner beside PyTorch's, in an environment of its own (4 GB)
-# make soak   a million evaluations, one in twenty hostile, in each isolation
-# make soak-serve  a server with a hostile tenant: p99 of the other, and ten minutes of killed workers
+# make help lists the targets: those whose lines end with a comment of two signs.
 GO      ?= go
 # Programs for development, with requirements apart from those of Merit.
 TOOL    := $(GO) tool -modfile=.ci/tools.mod
@@ -25,8 +10,13 @@ OUT     ?= runs/quickstart
 # architecture, with any libc or none.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build run llm judge wheel release test lint bench soak soak-serve generate clean
-build: $(BIN)/merit $(REWARDS)
+.DEFAULT_GOAL := build
+.PHONY: help build run llm judge wheel release check test test-full lint bench soak soak-serve generate clean
+help: ## List these targets
+	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[^\t#]+:.*## / { printf "  make %-24s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+##@ Try Merit
+build: $(BIN)/merit $(REWARDS) ## Build bin/merit and the example rewards
 
 # The go command knows best what is stale, so these run every time.
 .PHONY: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
@@ -44,23 +34,24 @@ examples/two-agents/reward.wasm: $(BIN)/merit
 examples/sokoban/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/sokoban/reward --out $@
 
-run: build
+run: build ## Train the quickstart agent: the whole loop in one command
 	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --force
 
 # The engine ends with the training, however that ends.
-llm: build
+llm: build ## Train a language model on two cores: 20 minutes after 1 GB of downloads
 	$(BIN)/merit python install
 	$(BIN)/merit engine install skyrl --model smollm2
 	$(BIN)/merit engine up --engine skyrl --model smollm2 -- \
 	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --force
 
-judge: build
+judge: build ## Let a local model write titles and a local judge rank them: minutes
 	$(BIN)/merit engine install llama.cpp --model smollm2
 	mkdir -p runs/judge
 	$(BIN)/merit engine up --engine llama.cpp --model smollm2 --port 8085 --slots 2 --context 2048 -- sh -c \
 	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --force --out runs/judge/episodes.jsonl && \
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
+##@ Publish
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It
 # needs pip, which fetches what builds wheels, and npm if the interpreters are
 # not installed.
@@ -68,42 +59,60 @@ RELEASE   = $(GO) run ./cmd/internal/release -python $(PYTHON)
 OS       ?= $(shell $(GO) env GOOS)
 ARCH     ?= $(shell $(GO) env GOARCH)
 PYTHON   ?= python3
-wheel:
+wheel: ## Build dist/merit_rl-*.whl: the Python package with the command and the interpreters
 	$(RELEASE) -wheel -platforms $(OS)/$(ARCH)
 	@ls -sh dist/merit_rl-*.whl
 
 # Of a commit without changes; make release SNAPSHOT=1 takes the folder as it is.
 # PLATFORMS="linux/amd64 linux/arm64" makes fewer than four.
 # SIGN=file is the private OpenSSH key that signs SHA256SUMS.
-release:
+release: ## Build what a release consists of: make release VERSION=v0.1.0 (docs/releases.md)
 	$(RELEASE) -version "$(VERSION)" $(if $(SNAPSHOT),-snapshot) -platforms "$(PLATFORMS)" $(if $(SIGN),-sign "$(SIGN)")
 	@ls -sh dist
 
-# The closing lines name every test that stood aside, and why. The example
-# rewards start sympy several times, which is minutes where others compute too:
-# they and other long ones begin first, so that none is left alone at the end.
-LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./internal/host ./plugins/internal/openai
-test: build
-	$(TOOL) gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
+##@ Check a change
+check: lint ## Lint and run the tests that take milliseconds: 30 s on two warm cores
+	$(GOTEST) --hide-summary=skipped -- $(TESTFLAGS) -short ./...
+
+# A test that is slow or needs a program other than Go and Python skips itself, unless
+# MERIT_SLOW=1 or MERIT_FULL=1: see internal/base/testneeds. With MERIT_FULL=1, as in
+# CI, make test is make test-full, and a program that is missing fails.
+test: build ## Run the tests that need only Go: about 6 minutes on two cores
+	@$(if $(ALL),,echo "Merit's tests, without the slow ones: about 6 minutes on two cores.")
+	$(GOTEST) $(if $(ALL),,--hide-summary=skipped) -- $(TESTFLAGS) -timeout 40m $(if $(ALL),$(LONG)) ./...
+	@$(if $(ALL),,echo "make test-full runs the tests that were skipped: 25 minutes more.")
+
+test-full: export MERIT_SLOW = 1
+test-full: ## Run all tests and list what is missing for the others: 25 minutes
+	@$(MAKE) --no-print-directory test
+
+ALL       = $(filter 1,$(MERIT_FULL) $(MERIT_SLOW))
+GOTEST    = $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg
+# Some packages mostly wait for processes, so more run at once than there are cores of a
+# small machine. make lint vets. Without symbols, test binaries link in half the time.
+TESTFLAGS = -p 3 -vet=off -ldflags "-s -w"
+# Long ones begin first, so that none is left alone at the end.
+LONG := ./cmd/merit ./sandbox ./internal/fleet/queue ./plugins/tinker ./examples/rewards ./sandbox/internal/fuel ./sdk/conformance/... ./cmd/internal/... ./internal/host ./sdk/python ./internal/command ./plugins/internal/openai
 
 # The trainers as published, with Merit rewards from the wheel; see sdk/python/trainer_tests.
 .PHONY: trainers
-trainers: wheel
+trainers: wheel ## Call rewards from TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym: 7 GB
 	sdk/python/trainer_tests/run.sh dist/merit_rl-*.whl
 
-lint:
+lint: ## Run gofmt, go vet and staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files "*.go")); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
 .PHONY: docs
-docs: runs/docs/bin/mkdocs
+docs: runs/docs/bin/mkdocs ## Build the documentation as a website in runs/site, with its links checked
 	NO_MKDOCS_2_WARNING=1 $< build --strict --quiet --config-file .ci/docs/mkdocs.yml
 runs/docs/bin/mkdocs: .ci/docs/requirements.txt
 	$(PYTHON) -m venv runs/docs
 	runs/docs/bin/pip install --quiet -r $<
 	@touch $@
 
+##@ Measure
 # What docs/performance*.md show: about seven minutes on two quiet cores.
 # `go tool -modfile=.ci/tools.mod benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
@@ -111,7 +120,7 @@ BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/lea
             ./internal/traces/proxy ./internal/traces/store
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/parallel|Plugin/env=sokoban$$/transport/slots=(1|64|256)$$/^features|Collect|Act/|Update|Torch/|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/|BenchmarkWrite|Queries/|ThroughProxy|Rules/|Dual/
-bench: build
+bench: build ## Measure the figures of docs/performance.md: 7 minutes on a quiet machine
 	mkdir -p runs
 	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
 	! grep -E '^(--- )?FAIL' runs/bench.txt
@@ -122,7 +131,7 @@ bench: build
 # environment is there, make bench measures them too.
 TORCH := $(abspath runs/torch/bin/python)
 .PHONY: bench-torch
-bench-torch: $(TORCH)
+bench-torch: $(TORCH) ## Compare the learner with PyTorch, in its own environment (4 GB)
 	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 6x -bench Torch/ ./core/learn
 $(TORCH):
 	$(PYTHON) -m venv runs/torch
@@ -130,13 +139,13 @@ $(TORCH):
 
 # ROWS="math code" are some of them. -check compares all but the times; CI does.
 .PHONY: rewards
-rewards: build
+rewards: build ## Measure the rewards of examples/rewards and write the tables of their READMEs
 	$(BIN)/merit python install
 	$(BIN)/merit js install
 	$(GO) run ./examples/rewards -python $(PYTHON) $(ROWS)
 
 SOAK ?= 1000000
-soak:
+soak: ## Evaluate a million times, one in twenty hostile, in each isolation
 	for mode in snapshot process; do \
 	  MERIT_SOAK=$(SOAK) MERIT_SOAK_ISOLATION=$$mode $(GO) test -run '^TestSoak$$' -v -timeout 2h ./sandbox || exit 1; \
 	done
@@ -145,21 +154,22 @@ soak:
 # an undisturbed run: about a minute for 40 faults. It needs root.
 FAULTS ?= 200
 .PHONY: soak-fleet
-soak-fleet:
+soak-fleet: ## Kill the processes of a fleet at random while it trains
 	$(GO) test ./cmd/internal/fleetfaults -run TestAFewFaults -v -timeout 2h -faults $(FAULTS) -seed 1
 
 # Each fault by itself, into the table of docs/fleet-faults.md: about ten minutes.
 .PHONY: faults-fleet
-faults-fleet:
+faults-fleet: ## Inject every fault into a fleet and write the table of docs/fleet-faults.md: 10 minutes
 	$(GO) test ./cmd/internal/fleetfaults -run TestFaults -v -timeout 2h -page docs/fleet-faults.md
 
 # What a tenant notices of another that attacks: a table, in about three minutes.
 .PHONY: soak-serve
-soak-serve: build
+soak-serve: build ## Attack a server as one tenant and measure what another notices: 3 minutes
 	$(GO) run ./cmd/internal/siege
 
-generate:
+##@ Keep up
+generate: ## Run go generate
 	$(GO) generate ./...
 
-clean:
+clean: ## Remove everything that was built
 	rm -rf bin dist runs $(REWARDS)

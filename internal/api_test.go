@@ -28,6 +28,7 @@ const (
 // Promise: what other programs can import is small, and a change of it shows in
 // docs/api.txt.
 func TestPublicAPI(t *testing.T) {
+	testneeds.NotShort(t)
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadTypes, Dir: testneeds.Root()}, "./core/...", "./sandbox/...", "./sdk/...", "./plugins/...", "./examples/...")
 	require.NoError(t, err)
 	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })

@@ -54,6 +54,7 @@ var decoders = map[string][]string{
 // Promise: JSON from outside goes through internal/base/strictjson. Whoever uses another
 // decoder is listed with a reason, and the list has nothing that is gone.
 func TestStrictDecoders(t *testing.T) {
+	testneeds.NotShort(t)
 	used := map[string]bool{}
 	for _, f := range goFiles(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(testneeds.Root(), f), nil, 0)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/columns"
 	normal "github.com/merit-rl/merit/internal/data/row"
 	"github.com/merit-rl/merit/internal/data/rowio"
@@ -63,6 +64,7 @@ func quoted(text string) string {
 // taken for something else: each decoder returns, with an error that says why
 // where it cannot read it.
 func TestDeepJSON(t *testing.T) {
+	testneeds.NotShort(t)
 	r, err := redact.New(redact.Config{})
 	require.NoError(t, err)
 	decoders := map[string]func(text []byte) error{
@@ -147,6 +149,7 @@ func TestYAMLBombs(t *testing.T) {
 
 // Promise: no YAML does, either.
 func TestDeepYAML(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, depth := range []int{1000, 100_000} {
 		for kind, text := range map[string]string{
 			"lists":   "seed: " + strings.Repeat("[", depth) + strings.Repeat("]", depth),
@@ -183,6 +186,7 @@ func nested(depth int, numbers ...protowire.Number) []byte {
 
 // Promise: nor does OTLP: lists in lists of an attribute's value.
 func TestDeepOTLP(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, depth := range append([]int{1000, 4000}, depths...) {
 		// resource_spans > scope_spans > spans > attributes > value > array_value > values > …
 		list := nested(depth, 5, 1)

@@ -84,6 +84,7 @@ var doors = map[string][]string{
 // Promise: an import leads down or along a floor, never up, and third-party modules
 // are used only where they are listed.
 func TestFloors(t *testing.T) {
+	testneeds.NotShort(t)
 	var wrong []string
 	for from, imports := range importsOfTheHouse(t) {
 		here := floorOf(from)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
@@ -401,6 +402,7 @@ var rows = []struct {
 // Promise: all HTTP servers hold to one table: which keys they take, whom they let
 // in, what their connections may cost, and how they end.
 func TestServers(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			for name, s := range seats {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // Measures of the picture, in pixels.
@@ -17,6 +19,7 @@ const (
 
 // Promise: the picture in docs/architecture.md shows the imports of today.
 func TestPictureOfTheFloors(t *testing.T) {
+	testneeds.NotShort(t)
 	folders := make([][]string, len(floors))
 	count := map[[2]int]int{}
 	for from, imports := range importsOfTheHouse(t) {

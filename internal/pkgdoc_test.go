@@ -50,6 +50,7 @@ func TestEveryPackageHasAComment(t *testing.T) {
 
 // Promise: every exported identifier says what it does.
 func TestEveryExportedIdentifierIsDocumented(t *testing.T) {
+	testneeds.NotShort(t)
 	var missing []string
 	for _, f := range goFiles(t) {
 		if strings.Contains(f, "/internal/") || strings.HasPrefix(f, "cmd/") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/openenv/envserver"
 	"github.com/merit-rl/merit/internal/serve/serving"
@@ -88,6 +89,7 @@ func closed(s interface{ Close() error }, err error) error {
 // Promise: every server holds its key to the same rule, and without a key none
 // listens where others than this machine reach it.
 func TestKeysOfServers(t *testing.T) {
+	testneeds.NotShort(t)
 	const here, everywhere = "127.0.0.1:0", "0.0.0.0:0"
 	const good, short = "0123456789abcdef01234567", "0123456789abcdef0123456"
 	path := filepath.Join(t.TempDir(), "key")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,6 +32,7 @@ var inQuotes = regexp.MustCompile("`[^`\n]*`|\"[^\"\n]*\"")
 
 // Promise: pages are free of the phrases that docs/style.md warns of.
 func TestPlainWords(t *testing.T) {
+	testneeds.NotShort(t)
 	n := 0
 	for page, text := range pages(t) {
 		if page == "docs/style.md" || strings.HasPrefix(page, "docs/reference/") {

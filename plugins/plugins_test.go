@@ -59,13 +59,17 @@ func names(t *testing.T) (all []string) {
 // both runs a test with a plug-in as it is built in and as a program of its own.
 func both(t *testing.T, name string, test func(t *testing.T, path string)) {
 	t.Helper()
-	program := filepath.Join(programs, name)
-	build := exec.Command("go", "build", "-o", program, "./plugins/"+name)
-	build.Dir = testneeds.Root()
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, string(text))
+	testneeds.NotShort(t)
 	t.Run("built in", func(t *testing.T) { test(t, disk.BuiltIn+name) })
-	t.Run("program", func(t *testing.T) { test(t, program) })
+	t.Run("program", func(t *testing.T) {
+		testneeds.Slow(t, "builds a program for each plug-in")
+		program := filepath.Join(programs, name)
+		build := exec.Command("go", "build", "-o", program, "./plugins/"+name)
+		build.Dir = testneeds.Root()
+		text, err := build.CombinedOutput()
+		require.NoError(t, err, string(text))
+		test(t, program)
+	})
 }
 
 // Promise: every environment and policy that comes with Merit is built in, and go
@@ -231,7 +235,7 @@ func TestNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "builtin:sokoban", path)
 	_, err = disk.Find("sokobann", disk.BuiltIn)
-	require.ErrorContains(t, err, "there is no plug-in of this name in merit itself")
+	require.ErrorContains(t, err, "no plug-in has this name in merit itself")
 	_, err = disk.Find("builtin:maze")
 	require.ErrorContains(t, err, "no built-in plug-in of that name")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -53,6 +54,7 @@ def reward(messages):
 // Promise: who uses what the sandbox lacks reads once what that is, and sees
 // his own lines and no path of the machine that the interpreter was built on.
 func TestWhatIsAbsentSaysSo(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	const network, processes, forever = "a reward has no network", "a reward has no other processes", "the reward waits for something that never comes"
 	for code, want := range map[string]string{
 		"import urllib.request as u; u.urlopen('http://example.com')":                  network,
@@ -140,6 +142,7 @@ async def reward(messages):
 // those of the warm-up nor those of earlier evaluations are there, even where
 // the interpreter is used again as it is.
 func TestTasksEndWithTheirEvaluation(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Shared} {
 		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Isolation, c.CacheDir = 1, isolation, cacheDir(t) })
 		m, err := loadScript(t, r, "reward.py", `
@@ -159,6 +162,7 @@ async def reward(messages):
 // Promise: a reward that is no coroutine may run one, and one that only is
 // declared as such costs little.
 func TestAsyncioFromWithin(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	e := evaluates(t, "import asyncio\nasync def one():\n  await asyncio.sleep(0)\n  return 1\ndef reward(messages): return asyncio.run(one())\n")
 	require.Equal(t, 1.0, e.Result.Score, e.Reason)
 	e = evaluates(t, "async def reward(messages): return 1\n")

@@ -30,6 +30,7 @@ def reward(messages):
 // tests, with hostile solutions and hostile answers among them, pass there, with
 // the same fuel each time.
 func TestCodeInTheSandbox(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	tests, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk", "python", "tests", "test_code.py"))
 	require.NoError(t, err)

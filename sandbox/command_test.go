@@ -8,12 +8,14 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
 // Promise: any WASI command can be a reward: the last line that it prints is
 // an EvaluateResult, held to the same rules as host calls.
 func TestCommand(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	m := load(t, newRuntime(t), goGuest(t, "sandbox/testdata/command", "-buildmode=exe"))
 	require.Equal(t, "command-1", m.Info().ABI)
 	for _, c := range []struct {

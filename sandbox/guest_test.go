@@ -62,6 +62,7 @@ const hostileFuel = 500_000_000
 // newRuntime returns a runtime that the test closes.
 func newRuntime(t testing.TB, change ...func(*sandbox.Config)) *sandbox.Runtime {
 	t.Helper()
+	testneeds.NotShort(t)
 	cfg := sandbox.DefaultConfig()
 	cfg.WallClock = soon // fuel ends what is to end, however busy the machine is
 	for _, f := range change {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -42,6 +43,7 @@ func both(o reward.Outcome) [2]reward.Outcome { return [2]reward.Outcome{o, o} }
 // Promise: a group reward that returns what it should not scores no member by
 // what was meant for another, and never by 0; both languages agree.
 func TestHostileGroups(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	python := "def reward(rollouts): return cases.get(rollouts[0].id, lambda r: [0.5] * len(r))(rollouts)\ncases = {}\n"
 	javascript := "export const rewardGroup = (rollouts) => (cases[rollouts[0].id] ?? ((r) => r.map(() => 0.5)))(rollouts);\nconst cases = {\n"
 	for _, c := range hostileGroups {

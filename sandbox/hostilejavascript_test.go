@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -82,6 +83,7 @@ var hostileJavaScript = []hostileScript{
 
 // Promise: as above, for JavaScript.
 func TestHostileJavaScript(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text := "export default (rollout) => (cases[rollout.id] ?? (() => 0.5))(rollout);\nconst cases = {\n"
 	for _, c := range hostileJavaScript {
 		text += fmt.Sprintf("%q(rollout) {\n%s\n},\n", c.name, c.body)

@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -24,6 +25,7 @@ def forged(shelf): return `
 // Promise: a script that says wrongly where the host is to write spoils at most
 // its own evaluations. The host neither fails, nor loops, nor takes memory for it.
 func TestForgedShelves(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for name, text := range map[string]string{
 		"nothing":                   "{key: None for key in shelf}",
 		"no fields":                 "{'fields': [[]], 'shapes': [[id({})] * 100]}",

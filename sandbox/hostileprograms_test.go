@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // hostilePrograms are what programs do to the reward that opened them, and what
@@ -62,6 +63,7 @@ var hostilePrograms = []hostileScript{
 // does with programs ends in a typed outcome, with the same fuel every time, and
 // neither its neighbours nor the next evaluation notice.
 func TestHostilePrograms(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text := `
 import json, os
 from merit_reward._programs import Program

@@ -8,6 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -126,6 +127,7 @@ var hostilePython = []hostileScript{
 // Promise: hostile Python ends in a typed outcome, with the same fuel every
 // time, and neither its neighbours nor the next evaluation notice.
 func TestHostilePython(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text := "import builtins, gc, marshal, os, re, sys\nimport merit_reward, merit_reward._sandbox as S\n" +
 		"def reward(messages, rollout): return cases.get(rollout.id, lambda rollout: 0.5)(rollout)\ncases = {}\n"
 	for _, c := range hostilePython {
@@ -183,6 +185,7 @@ func (c hostileScript) check(t *testing.T, list []reward.Evaluation) {
 // Promise: a script that does harm while it is loaded, or lies about what it
 // is, is refused in time.
 func TestHostileScriptsAreRefused(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := newRuntime(t, func(c *sandbox.Config) {
 		c.Workers, c.Fuel, c.StartFuel, c.CacheDir = 1, 50_000_000, 1_000_000_000, cacheDir(t)
 	})

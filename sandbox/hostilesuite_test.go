@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 	"github.com/stretchr/testify/require"
@@ -169,6 +170,7 @@ func TestDamagedModules(t *testing.T) {
 // Promise: with every worker busy with hostile modules the host still answers
 // to its timers, and the neighbour gets its turn and its result.
 func TestAllWorkersHostileAtOnce(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, mode := range []int{0, 3} {
 		t.Run(suiteModes[mode].name, func(t *testing.T) {
 			r := newRuntime(t, suiteLimits, func(c *sandbox.Config) { c.Fuel, c.Workers = 50_000_000, runtime.GOMAXPROCS(0) }, suiteModes[mode].change)

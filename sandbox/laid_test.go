@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -76,6 +77,7 @@ func TestLaidRequests(t *testing.T) {
 // Promise: so it is with one that is as large as there is room for, or larger,
 // or holds what is not UTF-8.
 func TestLargeLaidRequests(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	const text = "def reward(messages): return {'score': len(messages), 'reason': str([(m.role, len(m.text), hash(m.text)) for m in messages])}\n"
 	var loaded []*sandbox.Module
 	for _, isolation := range []sandbox.Isolation{sandbox.Shared, sandbox.Snapshot} {

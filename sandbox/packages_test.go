@@ -3,9 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -17,13 +15,10 @@ import (
 // withSympy is a folder with sympy and a reward.
 func withSympy(t *testing.T, text string) string {
 	needInterpreters(t)
-	const where = "import os, sympy, mpmath; print(os.path.dirname(sympy.__file__), os.path.dirname(mpmath.__file__), sep='\\n')"
-	python := testneeds.Command(t, "pip install sympy", "python3", "-c", where)
-	out, err := exec.Command(python, "-c", where).Output()
-	require.NoError(t, err)
 	dir := t.TempDir()
-	for _, pkg := range strings.Fields(string(out)) {
-		copySources(t, pkg, filepath.Join(dir, filepath.Base(pkg)))
+	for _, pkg := range []string{"sympy", "mpmath"} { // in the versions of examples/rewards
+		from := filepath.Join(testneeds.Root(), "examples", "rewards", "math", "packages", pkg)
+		copySources(t, testneeds.File(t, "run: go run ./examples/rewards -install", from), filepath.Join(dir, pkg))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "reward.py"), []byte(text), 0o600))
 	return dir
@@ -33,6 +28,7 @@ func withSympy(t *testing.T, text string) string {
 // its sources and within the default limits: an evaluation finds what the
 // warm-up has imported and cached.
 func TestSympy(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk", "python", "examples", "equal.py"))
 	require.NoError(t, err)
 	m, err := oneWorker(t).LoadFile(context.Background(), withSympy(t, string(text)))
@@ -48,6 +44,7 @@ func TestSympy(t *testing.T) {
 // Promise: the usual reward of five lines with sympy runs within the default
 // limits as it is, also where its function imports sympy.
 func TestSympyWithoutWarmUp(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	m, err := oneWorker(t).LoadFile(context.Background(), withSympy(t, `
 def reward(messages, ground_truth):
     from sympy import simplify, sympify
@@ -67,6 +64,7 @@ def reward(messages, ground_truth):
 // unless the reward warms itself up or does without; where it is not what it was,
 // the reward runs all the same.
 func TestKnownPackagesAreWarmedUp(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	const ours = "calls = []\ndef sympify(text): calls.append(text); raise ValueError('another version')\n"
 	for text, want := range map[string]bool{

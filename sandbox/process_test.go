@@ -72,6 +72,7 @@ func computed(t testing.TB, pid int) (ticks int) {
 // Promise: in worker processes results, reasons, logs and fuel are, byte for
 // byte, those of snapshot mode, for every kind of module.
 func TestProcessEqualsSnapshot(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	list := []*rl.Trajectory{small(), long(6), long(200), {ID: "empty"}}
 	here, there := newRuntime(t), newRuntime(t, inProcesses(2))
 	for name, wasm := range map[string][]byte{
@@ -100,6 +101,7 @@ func TestProcessEqualsSnapshot(t *testing.T) {
 
 // Promise: a script, too, gives in a worker process what it gives here.
 func TestProcessRunsScripts(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	python := interpreter.Python()
 	testneeds.File(t, "run: merit python install", python.Path(interpreter.Folder()))
 	path := filepath.Join(t.TempDir(), "reward.py")
@@ -181,6 +183,7 @@ func TestKilledWorkerIsOneOutcome(t *testing.T) {
 // Promise: the wall clock and the caller's context end an evaluation in a
 // worker, even one that is stopped and cannot answer.
 func TestProcessEndsInTime(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, 3*time.Second })
 	m := load(t, r, endlessOn(6))
 	require.Equal(t, reward.Timeout, m.Evaluate(context.Background(), long(6)).Outcome)
@@ -236,6 +239,7 @@ func TestProcessHoldsManyModules(t *testing.T) {
 // Promise: a worker takes interpreters from the cache before the wall goes up,
 // and what untrusted modules become never comes near the cache.
 func TestProcessCachesInterpretersOnly(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	dir := filepath.Join(t.TempDir(), "cache")
 	for range 2 {
 		r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.CacheDir = dir })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ def said(answer):
 // Promise: a reward opens a program in either language, has it run a source and
 // gets its answer.
 func TestRewardsRunPrograms(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	for language, source := range map[string]string{"python": "print(6 * 7)", "javascript": "let x = 6 * 7"} {
 		m, err := loadScript(t, r, "reward.py", asks+fmt.Sprintf("def reward(messages): return said(run(%q, %q))\n", source, language))
@@ -51,6 +53,7 @@ func TestRewardsRunPrograms(t *testing.T) {
 // eight, in every isolation, with instances that were used before, and when the
 // start of both comes from the cache.
 func TestProgramsCostTheSame(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	const text = asks + `
 def reward(messages):
     ends = [run("while True: pass", fuel=5_000_000), run("print([i for i in range(1000)])"), run("let x = 1", "javascript")]
@@ -98,6 +101,7 @@ def reward(messages):
 // Promise: a program begins with nothing but its interpreter, whatever those
 // before it have left; it keeps what one exchange leaves for the next.
 func TestProgramsStartFresh(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	m, err := loadScript(t, r, "reward.py", asks+`
 LEAVE = "import builtins, sys, random\nbuiltins.left = getattr(builtins, 'left', 0) + 1\nsys.modules['json'] = None\nprint(left, random.random())"
@@ -120,6 +124,7 @@ def reward(messages):
 // Promise: a reward cannot open programs before there is an evaluation, and is
 // told why: no snapshot could hold them.
 func TestProgramsWaitForAnEvaluation(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	for name, text := range map[string]string{
 		"while it is loaded":      asks + "Program()\ndef reward(messages): return 1\n",
@@ -137,6 +142,7 @@ func TestProgramsWaitForAnEvaluation(t *testing.T) {
 // Promise: the clock of an evaluation and its context end a program as well. That
 // is no verdict on the reward, and the next evaluation is served.
 func TestProgramsEndWithTheirEvaluation(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
 		for _, language := range []string{"python", "javascript"} {
 			r := newRuntime(t, func(c *sandbox.Config) {
@@ -167,6 +173,7 @@ def reward(messages, ground_truth=None):
 // Promise: where the interpreter of a program is not installed, the evaluation
 // ends without a verdict and says what to install.
 func TestProgramsNeedTheirInterpreter(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	only := t.TempDir()
 	python := interpreter.Python()

@@ -141,6 +141,7 @@ var hostileSolutions = []solution{
 // it is wrong, and is the same in worker processes and again; the reward that
 // runs it goes on, and takes the same fuel.
 func TestHostileSolutionsInJavaScript(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	cases := map[string]any{}
 	for _, c := range hostileSolutions {
 		test := c.test

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -70,6 +71,7 @@ func answered(text string) *rl.Trajectory {
 // with the parameters of whoever runs it, which no column of the data changes.
 // Behind the second wall it is the same, and the digest tells them apart.
 func TestReferences(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	dir := folder(t, map[string]string{"all/reward.py": several, "all/reward_test.txt": "", "all.py": several, "all.js": severalJS})
 	load := func(r *sandbox.Runtime, file, function, with string) *sandbox.Module {
@@ -117,6 +119,7 @@ func TestReferences(t *testing.T) {
 // Promise: what cannot be chosen or given is refused at load with one sentence
 // that says what there is.
 func TestBadReferences(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	dir := folder(t, map[string]string{"all.py": several, "all.js": severalJS, "m.wasm": "\x00asm\x01\x00\x00\x00", "two.py": "from merit import reward_function\n" +
 		"@reward_function\ndef a(messages): return 1\n@reward_function\ndef b(messages): return 2\n"})

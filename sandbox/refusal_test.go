@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -150,6 +151,7 @@ func answeredRow(text string, i int) *rl.Trajectory {
 // score has none, for a right answer as for a wrong one, and the reason says what
 // was refused and at which line.
 func TestSwallowedRefusalsAreNoScores(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	bodies := map[string][]string{"reward.py": refusedInPython, "reward.js": refusedInJavaScript}
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
 		r := newRuntime(t, func(c *sandbox.Config) {
@@ -178,6 +180,7 @@ func TestSwallowedRefusalsAreNoScores(t *testing.T) {
 // Promise: the refusal names what was asked for and the line of the author's
 // code that asked, also where a library stands between.
 func TestRefusalsNameTheirPlace(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for body, want := range map[string]string{
 		"import urllib.request as u\n        u.urlopen('http://example.com')": "the reward tried to use the network: socket.getaddrinfo, at /reward/reward.py:4\n",
 		"import pathlib\n        pathlib.Path('/data/x').read_text()":         "the reward tried to use a file that is not part of it: open('/data/x'), at /reward/reward.py:4\n",
@@ -193,6 +196,7 @@ func TestRefusalsNameTheirPlace(t *testing.T) {
 // Promise: what a library tries for itself and does without is its own affair:
 // the reward's score stands.
 func TestLibrariesMayTry(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text := map[string]string{
 		"reward.py": `
 import packaged, shutil, uuid, platform, mimetypes, locale, zipfile, zoneinfo, difflib, tempfile, logging.handlers, hashlib, unittest, doctest
@@ -221,6 +225,7 @@ def reward(messages):
 // Promise: an author who says that the reward does without a kind of thing has
 // the score, and that of no other kind.
 func TestRewardsMayDoWithout(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	python := func(without string) string {
 		return "__merit__ = {'without': " + without + "}\ndef reward(messages):\n  try:\n    import numpy\n  except ImportError:\n    return 1\n"
 	}
@@ -247,6 +252,7 @@ func TestRewardsMayDoWithout(t *testing.T) {
 // Promise: what was refused while a reward was loaded is told with its place, in
 // every isolation mode and from the cache, and is no failure of its evaluations.
 func TestRefusalsAtLoadAreTold(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	texts := map[string]string{
 		"reward.py": "try:\n  import orjson\nexcept ImportError:\n  import json\ndef reward(messages): return 1\n",
 		"reward.js": "let fs;\ntry { fs = require('fs'); } catch { fs = null; }\nexport default function () { return 1; }\n",
@@ -271,6 +277,7 @@ func TestRefusalsAtLoadAreTold(t *testing.T) {
 // Promise: refusals are counted for each evaluation by itself, also where the
 // interpreter is used again as it is.
 func TestRefusalsEndWithTheirEvaluation(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text := "def reward(messages, i):\n  if i == 0:\n    try: open('/x')\n    except OSError: pass\n  if i == 1: open('/y')\n  return 1\n"
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Shared} {
 		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Isolation, c.CacheDir = 1, isolation, cacheDir(t) })
@@ -285,6 +292,7 @@ func TestRefusalsEndWithTheirEvaluation(t *testing.T) {
 
 // Promise: a result that is no score stays what its author says.
 func TestRefusalsLeaveInvalidResults(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	e := evaluates(t, "def reward(messages):\n  try: import numpy\n  except ImportError: return {'score': None, 'is_score_valid': False, 'reason': 'no numpy'}\n")
 	require.Equal(t, reward.Invalid, e.Outcome)
 	require.Equal(t, "no numpy", e.Result.Reason)

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 )
 
 // Promise: a reward that prints more than the log holds has its score, and the
 // log says what it lacks, in the same bytes each time.
 func TestLongLogsAreCut(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	for name, text := range map[string]string{
 		"a.py": "def reward(messages):\n  print('x' * 70000)\n  return 0.5\n",
@@ -34,6 +36,7 @@ func TestLongLogsAreCut(t *testing.T) {
 // Promise: standard output and error are whole text files, and files that a
 // reward opens by their names lie beside it.
 func TestStreamsAndFolder(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	dir := folder(t, map[string]string{"words.txt": "one two", "reward.py": `
 import io, logging, sys
@@ -70,6 +73,7 @@ def reward(messages):
 // Promise: a name of a result that is nearly right is an error that says which
 // was meant, never a field that is lost; names of the author's own are let be.
 func TestMisspeltResults(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	r := oneWorker(t)
 	const python = "from merit_reward import *\ndef reward(messages):\n  return "
@@ -104,6 +108,7 @@ func TestMisspeltResults(t *testing.T) {
 
 // Promise: whoever runs a script is told which function scores and in which shape.
 func TestEntry(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	r := oneWorker(t)
 	for _, c := range []struct {

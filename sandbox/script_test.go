@@ -76,6 +76,7 @@ func TestScriptsStartFresh(t *testing.T) {
 // and is the same: what it says of itself, results, fuel. Another text is
 // another script.
 func TestOriginsAreKept(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	dir := filepath.Join(t.TempDir(), "cache")
 	entries := func() int {
 		found, err := filepath.Glob(filepath.Join(dir, "v*", "*", "content"))
@@ -105,6 +106,7 @@ func TestOriginsAreKept(t *testing.T) {
 
 // Promise: an author reads the traceback of his own file, without ours.
 func TestScriptTracebacks(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	m, err := loadScript(t, r, "reward.py", "def helper(x):\n    return 1 / x\n\ndef reward(messages):\n    return helper(0)\n")
 	require.NoError(t, err)
@@ -142,6 +144,7 @@ func TestScriptNamedLikeAModule(t *testing.T) {
 // Promise: a folder brings its packages, and its data, and nothing outside of
 // it: links are refused.
 func TestScriptFolder(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	r := oneWorker(t)
 	dir := folder(t, map[string]string{
@@ -187,6 +190,7 @@ func TestJavaScriptFolder(t *testing.T) {
 
 // Promise: the small rewards that the documentation shows work as they stand.
 func TestDocumentedScripts(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	for file, want := range map[string]float64{
 		"sdk/python/examples/length.py": 0.04, "sdk/python/examples/by_message.py": 1,
@@ -238,6 +242,7 @@ func BenchmarkScripts(b *testing.B) {
 // Promise: a byte of text that a reward does not look at costs Python a few
 // units of fuel: it is copied once.
 func TestPythonReadsCheaply(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	m, err := loadScript(t, oneWorker(t), "reward.py", "def reward(messages):\n  return 1\n")
 	require.NoError(t, err)
 	cost := func(bytes int) uint64 {

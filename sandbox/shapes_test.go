@@ -31,6 +31,7 @@ func said(text, truth string, metadata map[string]string) *rl.Trajectory {
 // Promise: functions written for TRL, verl, reward-kit and eval-protocol run as
 // they are, chosen by name, with their metrics.
 func TestShapes(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	r := oneWorker(t)
 	for _, c := range []struct {
@@ -66,6 +67,7 @@ func TestShapes(t *testing.T) {
 // Promise: what a function of each shape is called with is what its trainer
 // gives it.
 func TestShapesSee(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	path := filepath.Join(folder(t, map[string]string{"all.py": `
 def show(*values): return {"score": 1.0, "reason": repr(values)}
@@ -132,6 +134,7 @@ tripled = functools.partial(scaled, scale=3)
 // Promise: what a function of a shape returns wrongly is an error or no score,
 // never a number that it did not say.
 func TestShapesThatFail(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	path := filepath.Join(folder(t, map[string]string{"all.py": `
 def two(completions, **_): return [1.0, 2.0]
@@ -189,6 +192,7 @@ class Class: pass
 // Promise: what is_score_valid=False means is the author's choice: no score, or
 // the score that it comes with.
 func TestInvalidIsTheAuthorsChoice(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := oneWorker(t)
 	const body = "def reward(messages):\n  return {'score': 0.0, 'is_score_valid': False, 'reason': 'wrong', 'metrics': {'m': {'score': 0.5, 'is_score_valid': False}}}\n"
 	for about, want := range map[string]reward.Outcome{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // shipped is laid out as reward-kit and eval-protocol are: its __init__ imports
@@ -61,6 +62,7 @@ def cloud(messages, **kwargs):
 // beside the reward, one file at a time, as they are; what the sandbox does not
 // have is an error that says so, never the score 0 that they make of it.
 func TestShippedRewards(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	dir := folder(t, shipped)
 	r := oneWorker(t)

@@ -43,6 +43,7 @@ type soakModule struct {
 // Promise: a million evaluations with one hostile one in twenty give no wrong
 // result, leak nothing and hold nobody up.
 func TestSoak(t *testing.T) {
+	testneeds.Slow(t, "scores for minutes")
 	defer cpus.Spare()() // as the command does
 	total, full := soakShort, false
 	if s := os.Getenv(soakCount); s != "" {

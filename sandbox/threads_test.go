@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -306,6 +307,7 @@ def deep():
 // and give what they give natively; waits with a time-out end without time
 // passing; and it is the same every time.
 func TestThreadsRunInPlace(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	var text strings.Builder
 	text.WriteString(inPlaceSetup + "def reward(messages, i):\n")
 	var order []string
@@ -327,6 +329,7 @@ func TestThreadsRunInPlace(t *testing.T) {
 // Promise: a worker that was started while the reward was loaded serves every
 // evaluation, each as if it were the first.
 func TestWorkersStartedAtTheTop(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	const text = `
 import queue, threading
 asked, answers = queue.Queue(), queue.Queue()
@@ -358,6 +361,7 @@ def reward(messages):
 // before its loop or is kept from round to round, costs the score, and the reason
 // says what to change.
 func TestThreadsThatCannotGoOn(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, body := range []string{
 		"n = 0\n    while True:\n      n += q.get()\n      out.append(n)\n      q.task_done()",
 		"while True:\n      a = q.get()\n      q.task_done()\n      out.append(a + q.get())\n      q.task_done()",
@@ -372,6 +376,7 @@ func TestThreadsThatCannotGoOn(t *testing.T) {
 
 // Promise: a thread's exception is in the log, as Python writes it.
 func TestThreadsLogTheirExceptions(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	e := evaluates(t, "import threading\ndef fail(): raise ValueError('no')\ndef reward(messages):\n  threading.Thread(target=fail).start()\n  return 1\n")
 	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
 	require.Contains(t, e.Log, "Exception in thread Thread-")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,6 +17,7 @@ import (
 // with the bytes of one that was not killed, compressed or not, at any
 // parallelism.
 func TestKilledEvalsResumeToTheSameBytes(t *testing.T) {
+	testneeds.Slow(t, "kills merit eval at many moments")
 	dir, err := artifacts()
 	require.NoError(t, err)
 	folder := t.TempDir()
@@ -62,6 +64,7 @@ func TestKilledEvalsResumeToTheSameBytes(t *testing.T) {
 
 // Promise: a pass that another process writes is left alone.
 func TestEvalLocksWhatItWrites(t *testing.T) {
+	testneeds.NotShort(t)
 	dir, err := artifacts()
 	require.NoError(t, err)
 	folder := t.TempDir()

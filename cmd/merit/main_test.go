@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -98,6 +99,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// quickScripts are those that make test runs: wrong input of every kind, and one
+// command or more of each area. The others train, compile and start interpreters
+// for seconds each; make test-full runs them.
+var quickScripts = []string{
+	"advantages", "badconfig", "badmodule", "badoptions", "badplugin", "badserve", "builtin", "collect", "council", "data",
+	"eval", "evalfleet", "explain", "fleetkeys", "help", "init", "interrupt", "review", "shell", "ui",
+}
+
+func quick(script string) bool {
+	return slices.Contains(quickScripts, strings.TrimSuffix(filepath.Base(script), ".txtar"))
+}
+
 // engineScript needs an engine that is installed.
 const engineScript = "llama.cpp.txtar"
 
@@ -150,6 +163,7 @@ func TestScriptsOfNodePlugins(t *testing.T) {
 
 // Promise: rewards that are run from their source work with every verb.
 func TestScriptsOfInterpreters(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, i := range interpreter.All() {
 		t.Run(i.Name, func(t *testing.T) {
 			testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
@@ -164,6 +178,7 @@ var rubricScripts = []string{"rubrics.txtar", "rubriccheck.txtar"}
 // Promise: rubrics are checked, cheated and learned with the commands that the
 // pages show.
 func TestScriptsOfRubrics(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}
@@ -187,6 +202,7 @@ func interpreterOf(script string) *interpreter.Interpreter {
 
 // scripts runs the scripts that are wanted, with more variables.
 func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
+	testneeds.NotShort(t)
 	dir, err := artifacts()
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +221,12 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 	if len(files) == 0 {
 		t.Fatal("there is no script")
 	}
+	if !testneeds.All() {
+		files = slices.DeleteFunc(files, func(name string) bool { return !quick(name) })
+	}
 	model := modelServer(t)
+	home, _ := os.UserHomeDir()
+	rustup := cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(home, ".rustup"))
 	testscript.Run(t, testscript.Params{
 		Files: files,
 		Setup: func(e *testscript.Env) error {
@@ -220,8 +241,16 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 				e.Setenv(name, goValues[i])
 			}
 			e.Setenv("GOPROXY", "off")
+			e.Setenv("RUSTUP_HOME", rustup) // else it is in the home that a script does not have
 			e.Vars = append(e.Vars, variables...)
 			return nil
+		},
+		Condition: func(condition string) (bool, error) { // [builds:rustc]
+			compiler, ok := strings.CutPrefix(condition, "builds:")
+			if !ok {
+				return false, errors.New("unknown condition")
+			}
+			return testneeds.Builds(t, compiler), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "hex": hexFile, "waitfor": waitFor, "shorten": shorten, "expand": expand, "reach": reach,

@@ -42,6 +42,7 @@ if __name__ == "__main__":
 // Promise: when merit is killed by SIGKILL, no process of its plug-ins lives on,
 // in Go or in Python, nor does a child of theirs.
 func TestNoOrphans(t *testing.T) {
+	testneeds.NotShort(t)
 	dir, err := artifacts()
 	require.NoError(t, err)
 	t.Run("go", func(t *testing.T) {

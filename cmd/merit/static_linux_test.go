@@ -14,6 +14,7 @@ import (
 // Promise: what make builds is static: it asks for no loader and no library of
 // the machine that it runs on.
 func TestBinariesAreStatic(t *testing.T) {
+	testneeds.Slow(t, "builds every program")
 	testneeds.Tool(t, "install make", "make")
 	bin := t.TempDir()
 	for _, name := range []string{"merit", filepath.Join("plugins", "sokoban")} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,6 +17,7 @@ import (
 // NO_COLOR forbids them, and leaves the picture; on a terminal that can do
 // nothing it writes lines.
 func TestTrainOnATerminal(t *testing.T) {
+	testneeds.NotShort(t)
 	b := newBench(t)
 	for _, c := range []struct {
 		name     string

@@ -22,6 +22,7 @@ var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // Promise: every command of the tour stands in a script, word for word
 // and in the order in which it is typed.
 func TestTourIsTyped(t *testing.T) {
+	testneeds.NotShort(t)
 	tour, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "tour.md"))
 	require.NoError(t, err)
 	var scripts []string // what is left of each to be typed
@@ -51,6 +52,7 @@ func TestTourIsTyped(t *testing.T) {
 // the episodes, what they observe is what the conversation shows, and their
 // scores are those that the example's reward gives.
 func TestSampleIsOfOnePiece(t *testing.T) {
+	testneeds.NotShort(t)
 	dir, err := artifacts()
 	require.NoError(t, err)
 	sample := filepath.Join(testneeds.Root(), "examples", "sokoban")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 type object = map[string]any
@@ -62,6 +63,7 @@ func TestSchema(t *testing.T) {
 // Promise: a schema whose work doubles with every level of an answer ends as an
 // invalid action, at once.
 func TestWorkIsBounded(t *testing.T) {
+	testneeds.NotShort(t)
 	self := object{"$ref": "#"}
 	branch := func(op string) object { return object{"properties": object{"op": object{"const": op}, "x": self}} }
 	deep := strings.Repeat(`{"x":`, 60) + "1" + strings.Repeat("}", 60)

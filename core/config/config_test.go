@@ -169,12 +169,13 @@ func TestSchemaOfAnyStruct(t *testing.T) {
 	out, err := config.Schema("Recipe", r)
 	require.NoError(t, err)
 	type schema struct {
-		Title, Type string
-		Minimum     float64
-		Default     any
-		Enum        []string
-		Properties  map[string]schema
-		Items       *schema
+		Title      string
+		Type       any
+		Minimum    float64
+		Default    any
+		Enum       []string
+		Properties map[string]schema
+		Items      *schema
 	}
 	var s schema
 	require.NoError(t, json.Unmarshal(out, &s))

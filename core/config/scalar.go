@@ -41,6 +41,10 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
 			v.SetUint(u)
 			return
 		}
+		if x, ok := number(n); ok && x == math.Trunc(x) && x >= 0 && x <= 1<<53 && !v.OverflowUint(uint64(x)) {
+			v.SetUint(uint64(x)) // 1.0 and 1e3
+			return
+		}
 		d.mismatch(n, v, path, "a whole number that is not negative")
 	case reflect.Float32, reflect.Float64:
 		if x, ok := number(n); ok && !v.OverflowFloat(x) {

@@ -37,7 +37,7 @@ func Schema(title string, v any) ([]byte, error) {
 		Namer: func(t reflect.Type) string { return path.Base(t.PkgPath()) + "." + t.Name() },
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			if t == durationType {
-				return &jsonschema.Schema{Type: "string", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`}
+				return &jsonschema.Schema{Type: "string", Pattern: anyDuration}
 			}
 			return nil
 		},
@@ -46,6 +46,27 @@ func Schema(title string, v any) ([]byte, error) {
 	s.Title = title
 	complete(r, s, reflect.ValueOf(v).Elem())
 	return json.MarshalIndent(s, "", "  ")
+}
+
+// The texts of a duration, and those of one that is not zero.
+const (
+	anyDuration      = `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`
+	positiveDuration = `^([0-9.]+(ns|us|µs|ms|s|m|h))*[0-9.]*[1-9][0-9.]*(ns|us|µs|ms|s|m|h)([0-9.]+(ns|us|µs|ms|s|m|h))*$`
+)
+
+// bounds adds what JSON Schema cannot tell from the type and the keywords of a
+// number: that a duration may be written as the number 0, or may not be zero, and
+// that an unsigned number is not negative.
+func bounds(p *jsonschema.Schema, t reflect.Type, tag reflect.StructTag) {
+	switch {
+	case t == durationType && !fault.Allows(tag, 0):
+		p.Pattern = positiveDuration
+	case t == durationType:
+		p.Type, p.Extras = "", map[string]any{"type": []string{"string", "integer"}}
+		p.Minimum, p.Maximum = "0", "0"
+	case reflect.Zero(t).CanUint() && p.Minimum == "":
+		p.Minimum = "0"
+	}
 }
 
 // complete adds defaults to the properties of a section, and what a registered
@@ -77,6 +98,7 @@ func complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value) {
 		if elem := value.Type(); elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Struct {
 			complete(r, p.Items, newElement(elem.Elem()))
 		}
+		bounds(p, value.Type(), fields.tags[i])
 		if p.Default = defaultOf(value); p.Enum != nil && value.Kind() == reflect.String && value.Len() == 0 {
 			p.Enum = append([]any{""}, p.Enum...) // it may stay empty
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // played is an evaluation of n starts, of which each is played as often as
@@ -76,6 +77,7 @@ func TestOneTaskShowsNothing(t *testing.T) {
 // Promise: a verdict follows the thresholds: enough and no chance promotes; too
 // little, or maybe chance, iterates; the rest falls back; each with one sentence.
 func TestVerdict(t *testing.T) {
+	testneeds.NotShort(t)
 	plain := evidence.Default()
 	cost := plain
 	cost.Metric, cost.Lower = "cost", true

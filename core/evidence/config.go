@@ -2,7 +2,11 @@
 // another, how certain that is, and what to do about it.
 package evidence
 
-import "github.com/merit-rl/merit/core/fault"
+import (
+	"math"
+
+	"github.com/merit-rl/merit/core/fault"
+)
 
 // Config sets what a policy must achieve before it replaces another one.
 type Config struct {
@@ -13,10 +17,10 @@ type Config struct {
 	// Lower means that lower values of the metric are better, as for a cost.
 	Lower bool `yaml:"lower" json:"lower" resume:"free"`
 	// Promote is the relative improvement that promotion requires: 0.15 means 15 %.
-	Promote float64 `yaml:"promote" json:"promote" resume:"free"`
+	Promote float64 `yaml:"promote" json:"promote" resume:"free" jsonschema:"minimum=0" hint:"use a number of at least 0; 0.15 means 15 %"`
 	// Iterate is the relative improvement that justifies more work. Below it the
 	// verdict is to fall back to the previous policy.
-	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free"`
+	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free" jsonschema:"minimum=0" hint:"use a number from 0 to evidence.promote"`
 	// Significance is the p-value below which a difference is significant.
 	Significance float64 `yaml:"significance" json:"significance" resume:"free" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" hint:"use a probability such as 0.05"`
 	// MaxUnscored is the largest share of episodes without a score that a promotion
@@ -39,7 +43,7 @@ func (c Config) Validate() []error {
 	p := fault.Validate(&c)
 	p.Check(c.Metric != "", "metric", c.Metric, "use auto, success, return, length or the name of one of the environment's metrics")
 	p.Check(!c.Lower || c.Metric != Auto, "lower", c.Lower, "name the metric for which lower is better")
-	p.Check(c.Promote >= 0 && c.Promote-c.Promote == 0, "promote", c.Promote, "use a number of at least 0; 0.15 means 15 %")
-	p.Check(c.Iterate >= 0 && c.Iterate <= c.Promote, "iterate", c.Iterate, "use a number from 0 to evidence.promote")
+	p.Check(!math.IsInf(c.Promote, 1), "promote", c.Promote, "use a number of at least 0; 0.15 means 15 %")
+	p.Check(c.Iterate <= max(c.Promote, 0), "iterate", c.Iterate, "use a number from 0 to evidence.promote")
 	return p
 }

@@ -154,6 +154,10 @@ func (r rules) advice(v reflect.Value) string {
 	return "use " + what + least + most
 }
 
+// Allows reports whether the bounds in the tag of a field allow x, in nanoseconds for
+// a duration.
+func Allows(tag reflect.StructTag, x float64) bool { return rulesOf(tag).allow(x) }
+
 // Words returns the closed set of words that the tag of a field allows; nil if any
 // text is allowed.
 func Words(tag reflect.StructTag) []string { return rulesOf(tag).words }

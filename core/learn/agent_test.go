@@ -9,12 +9,14 @@ import (
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/contracts/policytest"
 )
 
 // Promise: the embedded policy and its learner keep the contract of a learner,
 // with everything that has a state.
 func TestAgentContract(t *testing.T) {
+	testneeds.NotShort(t)
 	in := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}
 	for name, change := range map[string]func(*learn.PPOConfig){
 		"plain": nil,

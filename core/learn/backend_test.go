@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 var gorgonia = learn.Config{Backend: learn.BackendGorgonia}
@@ -33,6 +34,7 @@ func pair(t *testing.T, cfg learn.PolicyConfig, in learn.Input, ppo learn.PPOCon
 // parameters after six optimizer steps are within 1e-5 of each other: every
 // surrogate, ratio, KL term, loss of the critic and kind of layer.
 func TestBackendsAreEqual(t *testing.T) {
+	testneeds.NotShort(t)
 	for name, set := range map[string]func(*learn.PolicyConfig, *learn.PPOConfig){
 		"plain":       func(*learn.PolicyConfig, *learn.PPOConfig) {},
 		"linear":      func(p *learn.PolicyConfig, _ *learn.PPOConfig) { p.Hidden = nil },
@@ -87,6 +89,7 @@ func modern(activation string) learn.PolicyConfig {
 // Promise: with each activation that only gorgonia differentiates, layer norm
 // and residuals, a policy learns to walk the corridor.
 func TestGorgoniaLearnsCorridor(t *testing.T) {
+	testneeds.Slow(t, "trains with gorgonia for seconds")
 	for _, activation := range []string{"gelu", "leaky_relu", "softplus", "mish"} {
 		t.Run(activation, func(t *testing.T) {
 			p, err := learn.NewPolicy(modern(activation), world.input(), 3)
@@ -106,6 +109,7 @@ func TestGorgoniaLearnsCorridor(t *testing.T) {
 // Promise: gorgonia's parameters have the same bits in every run, at any number
 // of processors, and after a resumption from a saved state.
 func TestGorgoniaIsDeterministicAndResumes(t *testing.T) {
+	testneeds.NotShort(t)
 	play := func(procs int, interrupted bool) []float32 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		a := agent(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/learn/internal/reference"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // sampled returns n rows that p acted on, with random credit.
@@ -57,6 +58,7 @@ func quickstart(t testing.TB, value bool) *Policy {
 // masks and weights, is the objective and the gradient of the reference, with
 // every surrogate and term in it; the statistics say so too.
 func TestUpdateMatchesReference(t *testing.T) {
+	testneeds.NotShort(t)
 	for name, set := range map[string]func(*PPOConfig){
 		"clip":   func(*PPOConfig) {},
 		"dual":   func(c *PPOConfig) { c.DualClip, c.KLEstimator = 1.3, KLK2 },
@@ -214,6 +216,7 @@ func TestSchedule(t *testing.T) {
 
 // Promise: the gradient's norm is bounded before Adam sees it, direction kept.
 func TestGradientClip(t *testing.T) {
+	testneeds.NotShort(t)
 	first := func(clip float64) []float32 {
 		p := quickstart(t, false)
 		cfg := DefaultPPOConfig()

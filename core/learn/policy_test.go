@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/contracts/policytest"
 )
 
@@ -63,6 +64,7 @@ func observer(in learn.Input) func(int) policy.Observation {
 // Promise: the embedded policy keeps the contract of policy.Policy, whatever
 // it reads and however it is built.
 func TestContract(t *testing.T) {
+	testneeds.NotShort(t)
 	planes, text := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}, learn.Input{Actions: moves}
 	for name, c := range map[string]struct {
 		in     learn.Input

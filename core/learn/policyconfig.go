@@ -57,7 +57,7 @@ type Ngrams struct {
 	// Min is the length of the shortest n-grams.
 	Min int `yaml:"min" json:"min" jsonschema:"minimum=1,maximum=16"`
 	// Max is the length of the longest n-grams.
-	Max int `yaml:"max" json:"max"`
+	Max int `yaml:"max" json:"max" jsonschema:"minimum=1,maximum=16"`
 	// Unit is what an n-gram consists of: characters or words.
 	Unit string `yaml:"unit" json:"unit" jsonschema:"enum=characters,enum=words"`
 }

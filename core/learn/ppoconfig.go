@@ -104,7 +104,7 @@ type PPOConfig struct {
 	// DualClip bounds the loss of an action with a negative advantage at this
 	// multiple of the advantage, whatever its ratio (arXiv 1912.09729). It is
 	// greater than 1 (3 in the paper), or 0 for no bound.
-	DualClip float64 `yaml:"dual_clip" json:"dual_clip"`
+	DualClip float64 `yaml:"dual_clip" json:"dual_clip" jsonschema:"minimum=0,maximum=1e6" hint:"use a number greater than 1, such as 3, or 0 for no bound"`
 	// Entropy is the weight of the entropy bonus.
 	Entropy float64 `yaml:"entropy" json:"entropy" jsonschema:"minimum=0,maximum=100"`
 	// EntropySchedule changes the weight of the entropy bonus during the run.
@@ -170,7 +170,7 @@ func DefaultPPOConfig() PPOConfig {
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c PPOConfig) Validate() []error {
 	p := fault.Validate(&c)
-	p.Check(c.DualClip == 0 || c.DualClip > 1 && c.DualClip <= 1e6, "dual_clip", c.DualClip, "use a number greater than 1, such as 3, or 0 for no bound")
+	p.Check(c.DualClip <= 0 || c.DualClip > 1, "dual_clip", c.DualClip, "use a number greater than 1, such as 3, or 0 for no bound")
 	p.Check(c.DualClip == 0 || c.Surrogate != SurrogateCISPO, "dual_clip", c.DualClip, "remove it: cispo already bounds the ratio of every row")
 	p.Check(c.KLIn != KLInReward || c.KLReference != ReferencePrevious, "kl_in", c.KLIn,
 		"set kl_reference: initial; the divergence from the acting policy is 0 while it acts")

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // corridor is a world of cells in a row: go right from cell 0 to the last one
@@ -140,6 +141,7 @@ func TestLearnsBandit(t *testing.T) {
 // Promise: every kind of policy learns to walk a corridor: from features, from
 // text, through a convolution, with a critic, with a KL term.
 func TestLearnsCorridor(t *testing.T) {
+	testneeds.NotShort(t)
 	features := corridor{cells: 8, limit: 14}
 	for name, c := range map[string]struct {
 		world  corridor

@@ -14,6 +14,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // recorded is what testdata holds of a run.
@@ -65,6 +66,7 @@ func replay(c Config, lines []run.Iteration) (all []run.Alarm) {
 // Promise: ten healthy runs of the examples raise no red flag, and ten more
 // that no threshold was chosen by raise none either.
 func TestHealthyRunsAreSilent(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, file := range []string{"calibration.jsonl.gz", "heldout.jsonl.gz"} {
 		runs, lines, alarms := recordings(t, file), 0, 0
 		require.Len(t, runs, 10)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // healthy is a run of n iterations that goes from 10 % to 70 % in the first
@@ -61,6 +62,7 @@ func TestAllUnscored(t *testing.T) {
 // Promise: every red flag goes up on a history of its kind, with evidence and
 // advice, and no other does.
 func TestEveryFlagOnItsKind(t *testing.T) {
+	testneeds.NotShort(t)
 	past := func(from int, change func(it *run.Iteration)) func(int, *run.Iteration) {
 		return func(i int, it *run.Iteration) {
 			if i >= from {

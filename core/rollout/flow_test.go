@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // inFlightVariable makes every test of this package collect without a barrier.
@@ -26,6 +27,7 @@ const inFlightVariable = "MERIT_TEST_IN_FLIGHT"
 // an environment that crashes whenever a certain episode is in it may be given
 // up, since a quick culprit crashes again before others have finished.
 func TestAllWithoutBarrier(t *testing.T) {
+	testneeds.NotShort(t)
 	cmd := exec.Command(os.Args[0], "-test.skip=^TestAllWithoutBarrier$|Plugin|TestPolicyFaults|TestOnlyTheCulpritIsLost/crash")
 	cmd.Env = append(os.Environ(), inFlightVariable+"=3")
 	out, err := cmd.CombinedOutput()

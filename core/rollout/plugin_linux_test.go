@@ -60,6 +60,7 @@ func (random) Act(ctx context.Context, obs []policy.Observation, decisions []pol
 // Promise: over a real plug-in, the result is the same with one process or
 // two, few slots or many, and when processes are killed in the middle.
 func TestPluginIsKilled(t *testing.T) {
+	testneeds.NotShort(t)
 	collect := func(parallel, slots int, onProgress func(rollout.Progress)) (string, rollout.Stats) {
 		cfg := rollout.DefaultConfig()
 		cfg.Groups, cfg.Members, cfg.Parallel = 12, 4, parallel

@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
@@ -295,6 +296,7 @@ func TestResumeMissesLines(t *testing.T) {
 
 // Promise: no truncation and no flipped byte of a checkpoint passes for one.
 func TestDamagedCheckpoint(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	d := start(t, path, options())
 	require.NoError(t, d.SaveCheckpoint(checkpoint(1, 0)))
@@ -378,6 +380,7 @@ func TestEpisodesAreDeterministic(t *testing.T) {
 // Promise: a line of metrics has the digest of what was kept of its iteration,
 // the summary that of each evaluation, and neither that of anything else.
 func TestDigestsOfEpisodes(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	d := start(t, path, options())
 	require.NoError(t, d.Record(run.Iteration{}))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
@@ -26,6 +27,7 @@ func score(t *testing.T, r scoring.Run, data string) (string, *scoring.Summary, 
 // Promise: every line that cannot be used is reported, over the whole file, or
 // omitted and counted where that is asked for.
 func TestBadLines(t *testing.T) {
+	testneeds.NotShort(t)
 	var data, good strings.Builder
 	for i := range 3 * scoring.ChunkTrajectories {
 		l := line(fmt.Sprint("id", i), fmt.Sprint("g", i/4), "xx")

@@ -10,12 +10,14 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
 // FuzzResume: whatever is in the file that a stopped pass has left, resuming
 // gives the bytes of a whole pass or a fault, never others and never a panic.
 func FuzzResume(f *testing.F) {
+	testneeds.NotShort(f)
 	var text strings.Builder
 	for i := range 20 {
 		text.WriteString(line(fmt.Sprint("id", i), fmt.Sprint("g", i/4), "four"))

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
@@ -58,6 +59,7 @@ const forever = 1 << 40
 // Promise: a pass that is stopped any number of times, at any place, ends with
 // the bytes and the summary of one that was not, in every form of the file.
 func TestResume(t *testing.T) {
+	testneeds.NotShort(t)
 	var text strings.Builder
 	for i := range 2*scoring.ChunkTrajectories + 77 {
 		half := i % 8 / 4
@@ -191,6 +193,7 @@ func TestNothingToKeep(t *testing.T) {
 // Promise: bad lines later in a file keep the results before them; once they
 // are corrected the pass goes on.
 func TestResumeAfterCorrection(t *testing.T) {
+	testneeds.NotShort(t)
 	var text strings.Builder
 	for i := range scoring.ChunkTrajectories + 10 {
 		text.WriteString(line(fmt.Sprint("id", i), "", "four"))

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
@@ -79,6 +80,7 @@ func TestResults(t *testing.T) {
 
 // Promise: the bytes do not depend on the parallelism, over many chunks.
 func TestSameBytesAtAnyParallelism(t *testing.T) {
+	testneeds.NotShort(t)
 	var data strings.Builder
 	for i := range 3*scoring.ChunkTrajectories + 7 {
 		data.WriteString(line(fmt.Sprint(i), fmt.Sprint(i/5), strings.Repeat("x", i%11)))

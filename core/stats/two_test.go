@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 var (
@@ -104,6 +105,7 @@ func TestBootstrapOfCopies(t *testing.T) {
 // Promise: nine in ten or more of the intervals that are to hold the mean with
 // 95 % hold it, for seeds as few as ten.
 func TestBootstrapHolds(t *testing.T) {
+	testneeds.NotShort(t)
 	x, _, _ := draws(1000) // means of 0.5
 	held := 0
 	for i := 0; i < len(x); i += 10 {

@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // Promise: the reward is looked at once, before anything is played; what was
 // found lies in the run directory and changes no other byte, and a run that goes
 // on does not ask again.
 func TestCheck(t *testing.T) {
+	testneeds.NotShort(t)
 	s := settings()
 	s.Train.Iterations = 2
 	plain, path := t.TempDir(), t.TempDir()

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // adapting are settings under which alarms slow the learner down, again and
@@ -52,6 +53,7 @@ func child(path string) int {
 // same bytes as one that was not. The process is killed again and again, each
 // time after a different number of events, until it gets through.
 func TestKilledRunsEndWithTheSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	whole := t.TempDir()
 	_, err := trainIn(t.Context(), t, whole, adapting(), deps(), false)
 	require.NoError(t, err)
@@ -103,6 +105,7 @@ func (e stdoutEvents) Iterated(run.Iteration, int) { e.event() }
 // included, resuming from it ends with the same bytes. Here a copy of the
 // directory is taken at every event of a run, and every third is resumed.
 func TestEveryMomentCanBeResumed(t *testing.T) {
+	testneeds.NotShort(t)
 	whole := t.TempDir()
 	_, err := trainIn(t.Context(), t, whole, adapting(), deps(), false)
 	require.NoError(t, err)

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
 // Promise: at debug level every step of training stands in the log with what
 // the policy saw and did, and with the credit that it was given.
 func TestEveryStepIsLogged(t *testing.T) {
+	testneeds.NotShort(t)
 	var log bytes.Buffer
 	s := settings()
 	s.Train.Iterations, s.Rollout.Parallel = 1, 1

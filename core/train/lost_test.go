@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // mortal is a learner whose engine goes away: when fail says so, a call returns an
@@ -80,6 +81,7 @@ func dying(retry bool, calls map[string]int) (open func(context.Context, env.Spe
 // Promise: a policy whose engine goes away, whatever it was doing, is opened
 // again and the run ends with the same bytes.
 func TestLostPolicyIsOpenedAgain(t *testing.T) {
+	testneeds.NotShort(t)
 	whole := t.TempDir()
 	_, err := trainIn(t.Context(), t, whole, settings(), deps(), false)
 	require.NoError(t, err)
@@ -136,6 +138,7 @@ func (a aged) Act(ctx context.Context, o []policy.Observation, d []policy.Decisi
 // Promise: nothing is learned from steps of weights that are too old, and they are
 // counted.
 func TestStaleSteps(t *testing.T) {
+	testneeds.NotShort(t)
 	for most, stale := range map[int]bool{1: true, 2: false} {
 		d, s := deps(), settings()
 		d.OpenPolicy = func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // numbered is a corridor whose states say which of a number of starts their
@@ -56,6 +57,7 @@ func playing(starts uint64, oneSplit bool) train.Deps {
 // begins in another state, the summary says that the test is new, and its
 // figures are those of independent episodes.
 func TestNewStarts(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	summary, err := trainIn(t.Context(), t, path, settings(), playing(1<<50, false), false)
 	require.NoError(t, err)
@@ -69,6 +71,7 @@ func TestNewStarts(t *testing.T) {
 // unseen starts: what training and validation saw is counted, however often
 // the run was stopped, and said in the summary and the report.
 func TestStartsThatWereSeen(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	summary, err := trainIn(t.Context(), t, path, settings(), playing(5, true), false)
 	require.NoError(t, err)
@@ -78,7 +81,7 @@ func TestStartsThatWereSeen(t *testing.T) {
 	require.Positive(t, *s.InTraining)
 	require.Positive(t, *s.InValidation)
 	require.True(t, s.Seen())
-	require.Contains(t, s.String(), fmt.Sprintf("training has seen %d of them and validation %d", *s.InTraining, *s.InValidation))
+	require.Contains(t, s.String(), fmt.Sprintf("training used %d of them and validation %d", *s.InTraining, *s.InValidation))
 	require.Contains(t, summary.Test, "sign-flip")
 	html, err := os.ReadFile(filepath.Join(path, run.ReportFile))
 	require.NoError(t, err)
@@ -98,6 +101,7 @@ func TestStartsThatWereSeen(t *testing.T) {
 // Promise: a run from before starts were kept, and one whose file says of what
 // nobody knows, goes on and claims nothing about them.
 func TestStartsThatWereNotKept(t *testing.T) {
+	testneeds.NotShort(t)
 	for name, spoil := range map[string]func(file string) error{
 		"none": os.Remove,
 		"of another split": func(file string) error {
@@ -116,7 +120,7 @@ func TestStartsThatWereNotKept(t *testing.T) {
 			summary, err := trainIn(t.Context(), t, path, settings(), deps(), true)
 			require.NoError(t, err)
 			require.Nil(t, summary.Starts.InTraining)
-			require.Contains(t, summary.Starts.String(), "was not kept")
+			require.Contains(t, summary.Starts.String(), "did not record")
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
@@ -42,6 +43,7 @@ func withoutTime(t *testing.T, name string, data []byte) string {
 
 // Promise: a run learns, and leaves everything that it promises to leave.
 func TestRunLearns(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	s := settings()
 	s.Train.Iterations, s.Train.EvaluateEvery = 40, 10
@@ -112,6 +114,7 @@ func TestRunLearns(t *testing.T) {
 
 // Promise: the same settings give the same bytes at any parallelism.
 func TestSameBytesAtAnyParallelism(t *testing.T) {
+	testneeds.NotShort(t)
 	var runs []map[string]string
 	for _, parallel := range []int{1, 1, 8} {
 		path := t.TempDir()
@@ -139,6 +142,7 @@ func requireSame(t *testing.T, want, got map[string]string) {
 // Promise: validation decides when to stop: at the target, or after a plateau
 // of that many validations; an untrained policy never ends a run.
 func TestEarlyStop(t *testing.T) {
+	testneeds.NotShort(t)
 	s := settings()
 	s.Train.EvaluateEvery, s.Train.TargetSuccess = 1, 0.01
 	summary, err := trainIn(t.Context(), t, t.TempDir(), s, deps(), false)
@@ -160,6 +164,7 @@ func TestEarlyStop(t *testing.T) {
 // Promise: a budget of environment steps ends a run with the iteration that
 // reaches it, which is validated whatever evaluate_every says.
 func TestStepBudget(t *testing.T) {
+	testneeds.NotShort(t)
 	s := settings()
 	s.Train.EvaluateEvery, s.Train.EnvSteps = 100, 300
 	path := t.TempDir()
@@ -176,6 +181,7 @@ func TestStepBudget(t *testing.T) {
 
 // Promise: zero iterations measure the untrained policy against itself.
 func TestNoIterations(t *testing.T) {
+	testneeds.NotShort(t)
 	s := settings()
 	s.Train.Iterations = 0
 	summary, err := trainIn(t.Context(), t, t.TempDir(), s, deps(), false)
@@ -187,6 +193,7 @@ func TestNoIterations(t *testing.T) {
 // Promise: episodes without a score are counted and saved up to the limit; a
 // share above it stops the run with an error that names one.
 func TestUnscored(t *testing.T) {
+	testneeds.NotShort(t)
 	failing := func(share float64) train.Deps {
 		d := deps()
 		d.Rewards[0].Scorer = arrived{fail: func(t *rl.Trajectory) bool {
@@ -218,6 +225,7 @@ func TestUnscored(t *testing.T) {
 // Promise: dynamic sampling replaces groups that cannot teach and stays
 // deterministic; what it dropped is counted.
 func TestResample(t *testing.T) {
+	testneeds.NotShort(t)
 	s := settings()
 	s.Train.Resample = 3
 	var runs []map[string]string
@@ -241,6 +249,7 @@ func TestResample(t *testing.T) {
 // to go on, and going on ends with the same bytes; a reporter then hears of
 // every iteration once, those before it took up as what is behind the run.
 func TestInterruptAndResume(t *testing.T) {
+	testneeds.NotShort(t)
 	whole := t.TempDir()
 	_, err := trainIn(t.Context(), t, whole, settings(), deps(), false)
 	require.NoError(t, err)
@@ -298,6 +307,7 @@ func (c *countdown) Iterated(run.Iteration, int) { c.event() }
 // Promise: leaving rows without an advantage out of the update still learns,
 // from fewer rows.
 func TestSkipZero(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	s := settings()
 	s.Train.Iterations, s.Train.EvaluateEvery, s.Train.SkipZero = 40, 10, true
@@ -315,6 +325,7 @@ func TestSkipZero(t *testing.T) {
 
 // Promise: a run that is stopped while it is resumed is not said to be lost.
 func TestStoppedBeforeItWentOn(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	_, err := trainIn(t.Context(), t, path, settings(), deps(), false)
 	require.NoError(t, err)

@@ -8,12 +8,14 @@ import (
 
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // Promise: what an alarm points at is kept with the run, adapt shows in the
 // lines and in the learning rate of the next iteration, and in the cursor.
 func TestAlarmsAreKeptAndActedOn(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	s := adapting()
 	s.Save = run.SaveConfig{}
@@ -56,6 +58,7 @@ func TestAlarmsAreKeptAndActedOn(t *testing.T) {
 // Promise: stop ends a run at the alarm, like a target, and a user who only
 // wants to be warned goes on with it.
 func TestAlarmStopsARun(t *testing.T) {
+	testneeds.NotShort(t)
 	path := t.TempDir()
 	s := adapting()
 	s.Monitor.OnAlarm = monitor.OnAlarmStop

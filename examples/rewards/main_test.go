@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,7 @@ func TestParametersThatAreNotThere(t *testing.T) {
 // the sandbox, on its fixtures and on its data; every reward passes its tests.
 // So does that of examples/rubric, which is one file among others.
 func TestNativelyAsSandboxed(t *testing.T) {
+	testneeds.Slow(t, "starts sympy")
 	python := testneeds.PythonWith(t, "pytest")
 	merit := filepath.Join(t.TempDir(), "merit")
 	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()
@@ -103,7 +105,10 @@ func tested(t *testing.T, python, merit, folder, module string) {
 		require.NotEmpty(t, tests)
 		home := filepath.Dir(interpreter.Folder())
 		cmd := exec.Command(python, append([]string{"-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "merit_reward.testing.plugin"}, tests...)...)
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python")+":"+os.Getenv("PYTHONPATH"), "MERIT_BINARY="+merit, "MERIT_HOME="+home)
+		packages, err := filepath.Abs(filepath.Join(folder, "packages")) // the pinned ones, before those of the machine
+		require.NoError(t, err)
+		path := strings.Join([]string{packages, filepath.Join(testneeds.Root(), "sdk", "python"), os.Getenv("PYTHONPATH")}, string(os.PathListSeparator))
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+path, "MERIT_BINARY="+merit, "MERIT_HOME="+home)
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(text))
 		require.Contains(t, string(text), " passed")

@@ -90,6 +90,7 @@ func ownTests(t *testing.T) string {
 // Promise: every test of math-verify's own passes in the sandbox, and each of
 // its calls returns the same there as natively, expression by expression.
 func TestMathVerifysOwnTests(t *testing.T) {
+	testneeds.Slow(t, "starts sympy")
 	sdist, folder := ownTests(t), t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(folder, "packages"), os.DirFS(filepath.Join(mathPackages(t), packagesFolder))))
 	files := map[string]string{"testdata/math/own.py": "reward.py", "testdata/math/pytest.py": "pytest.py", "math/warm.py": "warm.py"}
@@ -128,6 +129,7 @@ func TestMathVerifysOwnTests(t *testing.T) {
 // the default fuel, as those who published them scored it, and as the reward
 // scores it natively.
 func TestMathOnRealAnswers(t *testing.T) {
+	testneeds.Slow(t, "starts sympy")
 	data := testneeds.Shared(t, "data", "gsm8k_model_solutions.jsonl")
 	folder := mathPackages(t)
 	text, err := os.ReadFile(data)
@@ -150,6 +152,7 @@ func TestMathOnRealAnswers(t *testing.T) {
 // Promise: natively and in the sandbox the reward says the same of its own data,
 // on the fuel that its README recommends.
 func TestMathNativelyAsSandboxed(t *testing.T) {
+	testneeds.Slow(t, "starts sympy")
 	folder := mathPackages(t)
 	data := filepath.Join(folder, "data.jsonl")
 	native := readMath[said](t, natively(t, "-m", "merit_reward", filepath.Join(folder, "reward.py"), data))
@@ -205,6 +208,7 @@ var hostile = map[string]struct{ answer, outcome string }{
 // be run by them, is never right: it is wrong, or it has no score and says why.
 // The answer after it is scored as ever.
 func TestMathOnHostileAnswers(t *testing.T) {
+	testneeds.Slow(t, "starts sympy")
 	folder := mathPackages(t)
 	var rows []byte
 	add := func(id, answer string) {

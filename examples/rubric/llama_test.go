@@ -23,6 +23,7 @@ import (
 // score: every episode is scored, and what could not be read has a reason and the
 // worst score, never 0.
 func TestModelWritesRubrics(t *testing.T) {
+	testneeds.Slow(t, "asks a local model")
 	i := interpreter.Python()
 	testneeds.File(t, "get it with: merit python install", i.Path(interpreter.Folder()))
 	server := enginetest.Start(t, engine.Llama(), engine.SmolLM2, func(o *engine.Options) { o.Slots, o.Context = 2, 4096 })

@@ -153,6 +153,7 @@ func clause(words []string) []string {
 // Promise: every command that a hint, an error, a help text or a page names is
 // there, and has the flags that are named with it.
 func TestCommandsThatAreNamedAreThere(t *testing.T) {
+	testneeds.NotShort(t)
 	h, _ := memory()
 	root := newRoot(h)
 	root.InitDefaultHelpCmd()
@@ -199,6 +200,7 @@ func has(cmd *cobra.Command, name string, long bool) bool {
 // Promise: an example of a help has the arguments that its command takes and the
 // flags that it cannot do without.
 func TestExamplesAreWhole(t *testing.T) {
+	testneeds.NotShort(t)
 	h, _ := memory()
 	every(newRoot(h), func(cmd *cobra.Command) {
 		if !cmd.HasSubCommands() && cmd.Runnable() {
@@ -339,6 +341,7 @@ var aboutCommands = map[string]string{
 // Promise: a text of a package that Go programs use names no command of the tree,
 // but where commands are what it is about.
 func TestPackagesNameNoCommands(t *testing.T) {
+	testneeds.NotShort(t)
 	h, _ := memory()
 	root := newRoot(h)
 	used := map[string]bool{}
@@ -363,6 +366,7 @@ func TestPackagesNameNoCommands(t *testing.T) {
 
 // Promise: no hint tells somebody who came by pip to build in a checkout.
 func TestNoHintAsksForACheckoutOnly(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, s := range texts(t) {
 		if strings.Contains(s.where, ".go:") && strings.Contains(s.text, "make build") {
 			require.Contains(t, s.text, "checkout", s.where)

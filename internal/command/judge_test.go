@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/judge/agreement"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
@@ -19,6 +20,7 @@ import (
 // Promise: merit judge check prints every figure with its interval and a
 // sentence, also as JSON.
 func TestJudgeCheck(t *testing.T) {
+	testneeds.NotShort(t)
 	shown := regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)
 	server := chattest.New(t, 0, chattest.Judged(func(c chattest.Call) chattest.Reply {
 		var messages []rl.Message
@@ -47,10 +49,10 @@ groups            12 of 24 trajectories
 Kendall's τ       1.00  [0.52, 1.00] of 12 groups
 best is best      100 %  [76 %, 100 %] of 12 groups, 50 % by chance
 kept reversed     100 %  [76 %, 100 %] of 12 pairs
-first shown wins  50 %  [30 %, 70 %] of 24 pairs, 50 % is fair
-asked             24 questions, 0 of them twice; 0 answers were kept from before
+first shown wins  50 %  [30 %, 70 %] of 24 pairs, 50 % is unbiased
+asked             24 questions, 0 of them twice; 0 answers were cached
 tokens            2400 + 0
-trust: Its order is that of the labels, by and large: it can be trained on where the data is like this.
+trust: Its order mostly agrees with the labels: you can train on it with data like this.
 `, c.out.String())
 
 	c = newConsole()

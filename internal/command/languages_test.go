@@ -19,6 +19,7 @@ import (
 // Promise: in every language a new reward builds, passes its own golden
 // fixtures and the sandbox's check at once, and all languages agree.
 func TestNewRewardsWorkAtOnce(t *testing.T) {
+	testneeds.Slow(t, "compiles a reward in every language")
 	for _, lang := range guest.Languages() {
 		t.Run(lang.Name, func(t *testing.T) {
 			for program, hint := range lang.Needs {
@@ -52,6 +53,7 @@ func TestNewRewardsWorkAtOnce(t *testing.T) {
 // Promise: a module that forgot to register is told how its own language does
 // it: by check, which knows the source, and by eval, which sees the module only.
 func TestMissingExportsTeach(t *testing.T) {
+	testneeds.Slow(t, "compiles a reward in every language")
 	for _, c := range []struct {
 		lang, file, registers, instead string
 		shows                          bool // in the module alone

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
@@ -132,6 +133,7 @@ func runLine(t *testing.T, args []string) (code int, said string) {
 // Promise: a file that is there is never replaced without --force, whichever
 // command would write it; the error names --force, and the file keeps its bytes.
 func TestNoCommandReplacesAFileUnasked(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Chdir(t.TempDir())
 	all := outputs(t)
 	require.GreaterOrEqual(t, len(all), 9)
@@ -176,6 +178,7 @@ func TestFilesOfTheStandardOutput(t *testing.T) {
 // Promise: an input is never an output, whichever command, by whatever name the
 // file goes, and even with --force.
 func TestNoCommandReplacesWhatItReads(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("in.md", []byte("years of work"), 0o644))
 	require.NoError(t, os.Symlink("in.md", "link.md"))

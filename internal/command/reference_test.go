@@ -259,13 +259,13 @@ func keys(name string, p property) [][2]string {
 }
 
 func kind(p property) string {
+	if isDuration(p) {
+		return "duration"
+	}
 	switch t := p.Type.(type) {
 	case string:
 		if t == "array" && p.Items != nil && p.Items.Type != nil {
 			return "list of " + kind(*p.Items)
-		}
-		if strings.Contains(p.Pattern, "ns|us") {
-			return "duration"
 		}
 		return cmp.Or(map[string]string{"object": "section", "array": "list"}[t], t)
 	case []any:
@@ -273,6 +273,8 @@ func kind(p property) string {
 	}
 	return "any"
 }
+
+func isDuration(p property) bool { return strings.Contains(p.Pattern, "ns|us") }
 
 func standard(p property) string {
 	if len(p.Default) == 0 || p.Type == "object" {
@@ -290,7 +292,10 @@ func meaning(p property) string {
 		}
 		text += " One of " + strings.Join(values, ", ") + "."
 	}
-	return strings.TrimSpace(text + bounds(p))
+	if !isDuration(p) { // whose bounds are those of a number in its place: 0
+		text += bounds(p)
+	}
+	return strings.TrimSpace(text)
 }
 
 func bounds(p property) (text string) {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/engine"
 )
 
@@ -96,6 +97,7 @@ func started(t *testing.T, e engine.Engine, folder string, change func(*engine.O
 // Promise: a server is there when Start returns, on a free port, and gone when Stop
 // or Kill returns, also one that does not listen to being asked.
 func TestStartStopKill(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, e := range engine.All() {
 		for name, end := range map[string]func(*engine.Server){"stop": (*engine.Server).Stop, "kill": (*engine.Server).Kill} {
 			t.Run(e.Name+" "+name, func(t *testing.T) {
@@ -117,6 +119,7 @@ func TestStartStopKill(t *testing.T) {
 
 // Promise: a server that does not want to end is ended.
 func TestStopOfTheDeaf(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("STAND_IN", "deaf")
 	engine.SetGrace(t, 50*time.Millisecond)
 	folder := t.TempDir()
@@ -130,6 +133,7 @@ func TestStopOfTheDeaf(t *testing.T) {
 // Promise: a server that dies is an error with its last words, before it is ready and
 // after.
 func TestLastWords(t *testing.T) {
+	testneeds.NotShort(t)
 	folder := t.TempDir()
 	pretend(t, engine.Llama(), folder)
 	s, err := started(t, engine.Llama(), folder, nil)
@@ -147,6 +151,7 @@ func TestLastWords(t *testing.T) {
 // Promise: one folder of data has one server at a time, one port one as well, and
 // both are free again when it has ended.
 func TestOneServer(t *testing.T) {
+	testneeds.NotShort(t)
 	folder := t.TempDir()
 	e := engine.Llama()
 	pretend(t, e, folder)
@@ -164,6 +169,7 @@ func TestOneServer(t *testing.T) {
 
 // Promise: waiting for a server ends with its context, and leaves none behind.
 func TestStartIsInterrupted(t *testing.T) {
+	testneeds.NotShort(t)
 	folder := t.TempDir()
 	e := engine.Llama()
 	pretend(t, e, folder)

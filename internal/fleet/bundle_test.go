@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -58,6 +59,7 @@ func pack(t *testing.T, dir string, overrides ...string) (*fleet.Bundle, map[str
 // this machine, and is the same wherever its files lie and however this machine
 // plays; it is another one if anything that decides is.
 func TestBundle(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("SECRET", "hunter2")
 	here := project(t)
 	one, files := pack(t, here, "environment.pass_env=[SECRET]")
@@ -82,6 +84,7 @@ func TestBundle(t *testing.T) {
 // Promise: a bundle opens as the session that it was made of, and what is none, or
 // reaches out of its folder, is refused without a file elsewhere.
 func TestUnpack(t *testing.T) {
+	testneeds.NotShort(t)
 	b, _ := pack(t, project(t))
 	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Lent{})
 	require.NoError(t, err)
@@ -110,6 +113,7 @@ func TestUnpack(t *testing.T) {
 // Promise: a job gets nothing of a worker but what its plug-ins may have: its
 // rewards read none of the worker's files, also behind a link, and nobody its key.
 func TestConfined(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv(fleet.KeyVariable, "a seed")
 	t.Setenv("LENT", "a variable that jobs may have")
 	here := project(t)
@@ -143,6 +147,7 @@ func TestConfined(t *testing.T) {
 // Promise: a rubric's judge is sent as a reward's module is, with the files beside
 // it; and what a reward names holds no link.
 func TestBundleOfRubric(t *testing.T) {
+	testneeds.Slow(t, "compiles an interpreter for each machine")
 	dir := project(t)
 	for name, text := range map[string]string{
 		"judging/reward.py": "from standards import least\n\ndef reward(completion, ground_truth):\n    return least\n", "judging/standards.py": "least = 0.5\n",
@@ -162,6 +167,7 @@ func TestBundleOfRubric(t *testing.T) {
 
 // Promise: a folder that is too large for workers is refused before it is read.
 func TestBundleTooLarge(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := project(t)
 	require.NoError(t, os.Truncate(filepath.Join(dir, "levels/one.txt"), 9<<30)) // a hole
 	cfg, err := merit.LoadConfig(filepath.Join(dir, "train.yaml"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
@@ -41,6 +42,7 @@ func (o odd) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
 // Promise: texts that are not UTF-8, which an environment may bring into an
 // episode, come to the same bytes of a run with a fleet as without.
 func TestSameBytesOfOddTexts(t *testing.T) {
+	testneeds.NotShort(t)
 	cfg := config(t, sokoban, "train.iterations=2")
 	s := open(t, cfg)
 	strange := merit.WithEnvironment(func(ctx context.Context, split string, worker int) (env.Env, error) {
@@ -82,6 +84,7 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 // Promise: weights that are larger than a fleet is sent are refused before a worker
 // has them in memory, and weights that go with an order are those that it names.
 func TestWeightsOfAnOrder(t *testing.T) {
+	testneeds.Slow(t, "trains with several fleets")
 	small := queue.ContentOf([]byte("weights"))
 	of := func(o shardcodec.Order, c queue.Content) ([]byte, error) {
 		o.Policy = c.Digest

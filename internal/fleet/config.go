@@ -26,7 +26,7 @@ type Config struct {
 	// Replicas is how many servers of a cluster keep a copy of each queue, result and
 	// content: 1, 3 or 5. 0 means three if the cluster has at least three servers, and
 	// otherwise one. Merit never reduces the number of existing copies.
-	Replicas int `yaml:"replicas" json:"replicas"`
+	Replicas int `yaml:"replicas" json:"replicas" jsonschema:"minimum=0,maximum=5" hint:"use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them"`
 	// Listen is the address, as HOST:PORT, at which an embedded server accepts workers
 	// from other machines. An address beyond this machine requires keys and
 	// certificates.
@@ -65,7 +65,7 @@ func (c Config) Validate() []error {
 	if c.Label != "" {
 		problems.Check(queue.Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
 	}
-	problems.Check(slices.Contains([]int{0, 1, 3, 5}, c.Replicas), "replicas", c.Replicas, "use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them")
+	problems.Check(!slices.Contains([]int{2, 4}, c.Replicas), "replicas", c.Replicas, "use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them")
 	if (c.Cert == "") != (c.CertKey == "") {
 		problems.Invalid("cert_key", "is without cert, or cert without it", "give both or none")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
@@ -52,6 +53,7 @@ func look(t *testing.T, url, key, ca string) ([]queue.Worker, error) {
 // those who stand in it, as what they are there, and nobody else; workers of this
 // machine reach it whatever names its certificate has; together they play the run.
 func TestEmbeddedForOtherMachines(t *testing.T) {
+	testneeds.Slow(t, "opens a fleet to other machines")
 	t.Setenv("TMPDIR", t.TempDir())
 	cert, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.DNSNames = nil })
 	users := filepath.Join(t.TempDir(), "users")
@@ -108,6 +110,7 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 // Promise: an embedded server listens beyond this machine only with a certificate and
 // a file of users, says at once all that is missing, and has one team.
 func TestEmbeddedLocks(t *testing.T) {
+	testneeds.NotShort(t)
 	users := filepath.Join(t.TempDir(), "users")
 	guest(t, users, "worker")
 	for _, c := range []struct {
@@ -133,6 +136,7 @@ func TestEmbeddedLocks(t *testing.T) {
 // Promise: where a server listens at all addresses, the one for other machines is a
 // name that its certificate has for them.
 func TestBeyond(t *testing.T) {
+	testneeds.NotShort(t)
 	at := func(change func(*x509.Certificate)) *certificates.Certificates {
 		cert, key := certtest.WriteAs(t, t.TempDir(), change)
 		c, err := certificates.Open(certificates.Files{Cert: cert, Key: key})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/telemetry/outlets"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -17,6 +18,7 @@ import (
 // play the bytes that it plays itself, what they said was verified, and scrapes
 // show them. They give it the variables that its configuration names.
 func TestEmbedded(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("LEVELS_KEY", "a secret of the user")
 	cfg := config(t, sokoban, "fleet.groups=2", "fleet.verify=0.2", "environment.pass_env=[LEVELS_KEY]")

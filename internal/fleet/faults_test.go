@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
@@ -82,6 +83,7 @@ func player(t *testing.T, f queue.Fleet, s *merit.Session) (*fleet.Coordinator, 
 // Promise: a shard that nobody can compute is its episodes without a score, never
 // a 0, and the others are as they are; if there are no others, that is the error.
 func TestLostShards(t *testing.T) {
+	testneeds.NotShort(t)
 	s := open(t, config(t, sokoban))
 	c, play := player(t, local(t, 2, failing(4)), s)
 	scored, lost, err := play(rollout.Plan{Seed: 5})
@@ -97,6 +99,7 @@ func TestLostShards(t *testing.T) {
 
 // Promise: a result that is no answer to its order is computed again.
 func TestWrongAnswers(t *testing.T) {
+	testneeds.NotShort(t)
 	var calls atomic.Int32
 	f := local(t, 1, func(h queue.Handler) queue.Handler {
 		return func(ctx context.Context, s queue.Shard) ([]byte, error) {

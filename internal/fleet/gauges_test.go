@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
@@ -30,6 +31,7 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 // Promise: a worker lives while its server is away, and is ready only while it
 // can be given work; its figures are those of what it did.
 func TestWorker(t *testing.T) {
+	testneeds.NotShort(t)
 	w := fleet.NewWorkerGauges()
 	code, text := get(t, w.Handler(), "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
@@ -76,6 +78,7 @@ func TestWorker(t *testing.T) {
 // Promise: a coordinator's figures are of its own build, whatever strangers call
 // theirs, and what it counted itself is there while the server is away.
 func TestCoordinator(t *testing.T) {
+	testneeds.NotShort(t)
 	var status *queue.Status
 	c := fleet.CoordinatorGauges{
 		Build: "b",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -40,6 +41,7 @@ func remains(t *testing.T) (names []string) {
 // of one without a fleet; and what that process left in the system's temporary
 // folder is gone when the next one has come and ended.
 func TestScoreWorkerKilled(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(hastyVariable, "1")
 	t.Setenv(doomedVariable, "outside")

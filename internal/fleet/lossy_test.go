@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -47,6 +48,7 @@ func troubled(t *testing.T) (queue.Fleet, *fleet.Bench) {
 // and leaves no trace; only if every try is in trouble is it lost, it alone, and
 // then nobody is held to what others lose.
 func TestAWorkersTroubleIsNoResult(t *testing.T) {
+	testneeds.Slow(t, "waits for lost shards")
 	cfg := config(t, sokoban, "rollout.retries=0", "fleet.groups=12")
 	s := open(t, cfg)
 	plan := rollout.Plan{Seed: 5, Prefix: "x-"}

@@ -17,6 +17,7 @@ import (
 // Promise: a run that a fleet plays writes the bytes of one that this process
 // plays, whatever the number of places and of groups in a shard.
 func TestSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	plain, err := play(t.Context(), t, open(t, config(t, sokoban)), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	for parallel, groups := range map[int]string{1: "fleet.groups=0", 4: "fleet.groups=1", 2: "fleet.groups=100", 3: "fleet.groups=5"} {
@@ -40,6 +41,7 @@ export function rewardGroup(rollouts) {
 // Promise: so it is when groups are resampled, compared by a script, and
 // judged by rubrics.
 func TestSameBytesOfRewards(t *testing.T) {
+	testneeds.Slow(t, "scores the rewards of every language")
 	require.NoError(t, os.WriteFile("best.js", []byte(group), 0o644))
 	rubric, err := os.ReadFile(filepath.Join(testneeds.Root(), "examples/rubric/train.yaml"))
 	require.NoError(t, err)
@@ -69,6 +71,7 @@ func in(t *testing.T, folder string, text []byte) *merit.Config {
 // Promise: a run that was stopped goes on with a fleet, or without, and ends with
 // the bytes of one that was not.
 func TestResumed(t *testing.T) {
+	testneeds.NotShort(t)
 	plain, err := play(t.Context(), t, open(t, config(t, sokoban)), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -87,6 +90,7 @@ func TestResumed(t *testing.T) {
 // Promise: what a program brings itself, and a configuration that plays nothing,
 // are refused before anything is sent.
 func TestNothingToSend(t *testing.T) {
+	testneeds.NotShort(t)
 	_, err := fleet.NewCoordinator(local(t, 1, nil), open(t, config(t, sokoban), merit.WithScorer(none{}, 1)), fleet.CoordinatorOptions{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
 	require.ErrorContains(t, err, "the scorer none: it is a part of this program")

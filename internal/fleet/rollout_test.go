@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/runs/measure"
@@ -43,6 +44,7 @@ func trained(t testing.TB) string {
 // Promise: a rollout that a fleet plays has the bytes of one of this process,
 // whoever acts, whatever is asked for.
 func TestSameBytesOfRollouts(t *testing.T) {
+	testneeds.Slow(t, "plays with models and judges")
 	dir := trained(t)
 	for name, o := range map[string]merit.RolloutOptions{
 		"untrained":      {},
@@ -74,6 +76,7 @@ func TestSameBytesOfRollouts(t *testing.T) {
 
 // Promise: so it is of what a policy is measured to be, with who that is.
 func TestSameMeasurements(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := trained(t)
 	for name, o := range map[string]measure.Options{
 		"untrained": {}, "trained": {Checkpoint: dir}, "greedily": {Checkpoint: dir, Greedy: true},
@@ -107,6 +110,7 @@ func (p plans) Play(ctx context.Context, plan rollout.Plan, onProgress func(roll
 // Promise: no more is played at one time than training would, however much is
 // asked for: that much is held in memory.
 func TestRolloutsAreBounded(t *testing.T) {
+	testneeds.NotShort(t)
 	s := open(t, config(t, sokoban))
 	f := coordinator(t, local(t, 2, nil), s)
 	var all []rollout.Plan
@@ -149,6 +153,7 @@ func (still) Version() uint64 { return 0 }
 // Promise: a policy that workers do not have is never played by another in its
 // place: it is refused.
 func TestOwnPolicyIsRefused(t *testing.T) {
+	testneeds.NotShort(t)
 	s := open(t, config(t, sokoban))
 	f := coordinator(t, local(t, 1, nil), s)
 	_, err := s.Rollout(t.Context(), merit.RolloutOptions{Policy: still{}, OpenPlayer: f}, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
@@ -100,6 +101,7 @@ func score(ctx context.Context, t *testing.T, r *merit.Rewards, cfg *merit.Confi
 // one trajectory and of those that compare groups, whatever the size of a text,
 // with bad lines omitted and the same summary.
 func TestScoreSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	data := trajectories(t, 200)
 	for name, script := range map[string]string{"alone": lengths, "group": group} {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +119,7 @@ func TestScoreSameBytes(t *testing.T) {
 // Promise: worker processes beside a server of this process score the same bytes,
 // and what they said was verified.
 func TestScoreEmbedded(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	data := trajectories(t, 200)
 	cfg, r := scripted(t, lengths, "fleet.verify=0.3")
@@ -136,6 +139,7 @@ func TestScoreEmbedded(t *testing.T) {
 // no score, those beside it in its shard have theirs, and an answer that is none
 // is asked for again.
 func TestScoreWithoutAnswer(t *testing.T) {
+	testneeds.NotShort(t)
 	data := trajectories(t, 150)
 	cfg, r := scripted(t, lengths)
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)
@@ -168,6 +172,7 @@ func TestScoreWithoutAnswer(t *testing.T) {
 // Promise: a pass that was stopped keeps what is finished, and goes on with or
 // without a fleet to the same bytes.
 func TestScoreResumes(t *testing.T) {
+	testneeds.NotShort(t)
 	data := trajectories(t, 400)
 	cfg, r := scripted(t, lengths)
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)

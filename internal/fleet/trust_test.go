@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -17,6 +18,7 @@ import (
 // Promise: whoever comes to a fleet takes its key from a file that nobody else may
 // read, or from the variable, and is told how to mend a file that others may.
 func TestCredentials(t *testing.T) {
+	testneeds.NotShort(t)
 	seed, _, err := natsd.NewKey()
 	require.NoError(t, err)
 	env := map[string]string{}
@@ -55,6 +57,7 @@ func TestCredentials(t *testing.T) {
 // Promise: a worker gives a job the variables that it was told to give, and of one
 // that wants others it plays nothing, and says which.
 func TestLentVariables(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("LEVELS_KEY", "a secret")
 	cfg := config(t, sokoban, "environment.pass_env=[LEVELS_KEY]")
 	_, err := play(t.Context(), t, open(t, cfg), local(t, 1, nil), merit.TrainOptions{})

@@ -10,14 +10,14 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// Act implements policy.Policy. All observations are asked at once.
+// Act implements policy.Policy. It sends all observations at once.
 func (p *remote) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
 	if len(observations) == 0 {
 		return nil
 	}
 	for i := range observations {
 		if n := len(observations[i].Actions); n != len(p.cfg.Actions) {
-			return p.misuse(fmt.Sprintf("an observation has %d actions, the policy was configured for %d", n, len(p.cfg.Actions)))
+			return p.misuse(fmt.Sprintf("an observation has %d actions, but the policy was configured for %d", n, len(p.cfg.Actions)))
 		}
 	}
 	l, err := p.process(ctx)
@@ -52,7 +52,7 @@ func (p *remote) Act(ctx context.Context, observations []policy.Observation, dec
 	return nil
 }
 
-// decision waits for the answer of r.
+// decision waits for the reply to r.
 func (p *remote) decision(ctx context.Context, l *line, r request, newest uint64) (policy.Decision, error) {
 	m, err := l.wait(ctx, r)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *remote) decision(ctx context.Context, l *line, r request, newest uint64
 	return d, err
 }
 
-// late makes a typed error of a context that is over.
+// late converts the error of an expired or canceled context into a typed one.
 func (p *remote) late(ctx context.Context, err error) error {
 	if ctx.Err() == nil || fault.As(err) != nil {
 		return err
@@ -76,13 +76,14 @@ func (p *remote) late(ctx context.Context, err error) error {
 	return f
 }
 
-// said gives what a plug-in has against a request a kind and its name.
+// said gives an error that a plug-in returned about a request a kind and the plug-in's
+// name.
 func (p *remote) said(err error) error {
 	f := fault.As(err)
 	if f == nil {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Crashed, Where: p.spec.Name, What: err.Error(),
-			Hint: "the policy itself says so; look at its options and its output",
+			Hint: "check the policy's options and its output: the policy itself returned this error",
 		}
 	}
 	return named(p.spec.Name, err)

@@ -16,16 +16,15 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// shipped are the environments in Go that need nothing else to run, in the form
-// whose actions have names; what they are asked for is what a user gets who says
-// nothing.
+// shipped are the environments in Go that need no other program, in the form whose
+// actions have names, otherwise with their default options.
 var shipped = []struct{ name, options string }{
 	{"sokoban", `{}`}, {"frozenlake", `{}`}, {"2048", `{}`}, {"grid", `{}`}, {"toolbox", `{"form": "choice"}`}, {"htdag", `{"form": "choice"}`},
 }
 
-// BenchmarkPlugin steps environments in their processes: actions in turns,
-// episodes to their ends with their resets among the steps, eight slots a seed
-// as in a group.
+// BenchmarkPlugin steps environments in their processes. It takes actions in turn,
+// plays episodes to their ends with resets in the same batches as steps, and uses eight
+// slots per seed, as in a group.
 func BenchmarkPlugin(b *testing.B) {
 	for _, e := range shipped {
 		for _, transport := range []string{"lane", "grpc"} {
@@ -43,8 +42,8 @@ func BenchmarkPlugin(b *testing.B) {
 	}
 }
 
-// BenchmarkTwoPlugins does the same with half of the slots in each of two
-// processes, as a rollout with two workers does: what two cores can do together.
+// BenchmarkTwoPlugins does the same with half of the slots in each of two processes, as
+// a rollout with two workers does. It shows what two cores achieve together.
 func BenchmarkTwoPlugins(b *testing.B) {
 	for _, e := range shipped {
 		for _, slots := range []int{64, 256} {
@@ -74,7 +73,7 @@ func BenchmarkTwoPlugins(b *testing.B) {
 	}
 }
 
-// play steps e until the benchmark is over.
+// play steps e until the benchmark ends.
 func play(b *testing.B, e env.Env, want env.Want) {
 	p := newPlayer(e, want)
 	for b.Loop() {
@@ -85,7 +84,7 @@ func play(b *testing.B, e env.Env, want env.Want) {
 	b.ReportMetric(float64(b.N*e.Spec().Slots)/b.Elapsed().Seconds(), "steps/s")
 }
 
-// player takes actions in turns.
+// player takes actions in turn.
 type player struct {
 	env     env.Env
 	actions int
@@ -102,8 +101,8 @@ func newPlayer(e env.Env, want env.Want) *player {
 	return p
 }
 
-// turn steps every slot, or resets it where its episode is over. Eight slots
-// play the same starts, as the members of a group do, each when it gets there.
+// turn steps every slot, or resets it if its episode is over. Eight slots play the same
+// starts, as the members of a group do, each at its own pace.
 func (p *player) turn(ctx context.Context, seed uint64) error {
 	for s, flags := range p.reply.Flags {
 		if p.turns == 0 || flags&(env.Terminated|env.Truncated|env.Failed) != 0 {
@@ -121,7 +120,7 @@ func (p *player) turn(ctx context.Context, seed uint64) error {
 	return p.env.Exchange(ctx, p.batch, &p.reply)
 }
 
-// BenchmarkOpen starts, configures and ends a plug-in.
+// BenchmarkOpen starts, configures and stops a plug-in.
 func BenchmarkOpen(b *testing.B) {
 	cfg := sokoban(b, 64)
 	for b.Loop() {
@@ -131,8 +130,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkAct asks a policy that answers at once: what is measured is the way
-// there and back. A conversation has four messages of some 200 bytes.
+// BenchmarkAct asks a policy that answers at once, so it measures the round trip. A
+// conversation has four messages of about 200 bytes each.
 func BenchmarkAct(b *testing.B) {
 	for _, callers := range []int{1, 64, 512} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

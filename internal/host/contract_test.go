@@ -11,18 +11,20 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// Promise: Sokoban keeps the contract of env.Env over a process and a socket.
+// Promise: Sokoban keeps the contract of env.Env across a process and a socket.
 func TestContract(t *testing.T) {
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, sokoban(t, 5)) })
 }
 
-// Promise: so do the other environments that Merit ships in Go and that need
-// nothing else to run.
+// Promise: so do the other environments in Go that Merit ships and that need no other
+// program.
 func TestShippedContracts(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of every plug-in")
 	for name, options := range map[string]string{
 		"frozenlake": `{"size": [4, 6]}`,
 		"2048":       `{"max_steps": 60}`,
@@ -37,8 +39,10 @@ func TestShippedContracts(t *testing.T) {
 	}
 }
 
-// Promise: rows of a file as tasks keep it, with their ground truths.
+// Promise: an environment whose tasks are the rows of a file keeps the contract,
+// including ground truths.
 func TestDatasetContract(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of every plug-in")
 	rows := ""
 	for i := range 20 {
 		rows += fmt.Sprintf(`{"prompt": "What is %d + %d?", "ground_truth": "%d", "level": "easy"}`+"\n", i, i, 2*i)
@@ -53,13 +57,14 @@ func TestDatasetContract(t *testing.T) {
 // Promise: an environment with text actions, tools, infos and features that
 // are not 0 or 1 keeps it too.
 func TestTextContract(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of every plug-in")
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots = build(t, "./internal/host/testdata/echo"), 3
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) }, "one", "zwei ✓", "")
 }
 
-// Promise: what an environment has against its options crosses the process as
-// typed faults with key paths, and is not retried.
+// Promise: an environment's errors about its options cross the process boundary as
+// typed faults with key paths, and are not retried.
 func TestWrongOptions(t *testing.T) {
 	cfg := sokoban(t, 1)
 	cfg.Options = json.RawMessage(`{"boxes": 9, "speed": 1}`)
@@ -72,8 +77,8 @@ func TestWrongOptions(t *testing.T) {
 	require.EqualError(t, err, "options.max_steps: must be positive, not -1\noptions.boxes: must be 1 to 5 on a board of this size, not 9")
 }
 
-// Promise: what an environment says without a key or a kind is a refusal that
-// names the plug-in, alone or beside others.
+// Promise: an environment's error without a key or a kind becomes a refusal that names
+// the plug-in, alone or together with others.
 func TestPlainRefusal(t *testing.T) {
 	cfg := sokoban(t, 1)
 	cfg.Split = "exam"
@@ -86,7 +91,7 @@ func TestPlainRefusal(t *testing.T) {
 	require.ErrorContains(t, err, `sokoban: split "exam" is not one of`)
 }
 
-// Promise: a picture for people comes over the wire.
+// Promise: a rendered picture crosses the wire.
 func TestRender(t *testing.T) {
 	e := open(t, sokoban(t, 2))
 	var r env.Reply
@@ -99,7 +104,7 @@ func TestRender(t *testing.T) {
 	require.NoError(t, e.Exchange(t.Context(), batch(e, env.Step), &r), "the episodes go on")
 }
 
-// Promise: the settings of a host are checked, all at once.
+// Promise: the settings of a host are checked all at once.
 func TestConfig(t *testing.T) {
 	require.Empty(t, host.DefaultConfig().Validate())
 	_, err := host.Open(t.Context(), host.Config{Start: host.Start{Path: "x", Limits: host.Limits{Memory: 1, Files: 1, Output: -1}, Options: json.RawMessage("{")}})

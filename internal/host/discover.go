@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/internal/host/disk"
 )
 
-// Found is what a plug-in says of itself.
+// Found is what a plug-in reports about itself.
 type Found struct {
 	Name     string          `json:"name"`
 	Kind     string          `json:"kind,omitempty"` // Environment or Policy
@@ -19,57 +19,57 @@ type Found struct {
 	Summary  string          `json:"summary,omitempty"`
 	Options  json.RawMessage `json:"options,omitempty"` // every option with its default
 
-	// Of an environment, with the options that it was asked with.
+	// For an environment, with the options that it was started with.
 	Actions      []string `json:"actions,omitempty"`
 	FeatureShape []int    `json:"feature_shape,omitempty"`
 	MaxSteps     int      `json:"max_steps,omitempty"`
 
 	Tools json.RawMessage `json:"tools,omitempty"` // likewise
 
-	// Of a policy, likewise: see policy.Spec.
+	// For a policy, see policy.Spec.
 	Learns    bool   `json:"learns,omitempty"`
 	Model     string `json:"model,omitempty"`
 	Tokenizer string `json:"tokenizer,omitempty"`
 	Context   int    `json:"context,omitempty"`
 }
 
-// The kinds of plug-ins.
+// The kinds of plug-in.
 const (
 	Environment = "environment"
 	Policy      = "policy"
 )
 
-// Find returns the path of a plug-in given by path or by name: of an executable
-// file, of a Python file, or of a folder with a manifest. A name is looked up in
-// dirs, in order. Config and PolicyConfig take the path as it is.
+// Find returns the path of a plug-in given by path or by name. A plug-in is an
+// executable file, a Python file, or a folder with a manifest. Find looks a name up in
+// dirs, in order. Config and PolicyConfig do not look names up: they take a path.
 func Find(plugin string, dirs ...string) (string, error) { return disk.Find(plugin, dirs...) }
 
 // Digest returns the hexadecimal SHA-256 of a plug-in, for manifests and for
-// Config.Digest: of a file its own, of a folder that of its files and command. It
-// takes about 1 ms per MB.
+// Config.Digest. For a file it covers the bytes of the file; for a folder, its files
+// and command. It takes about 1 ms per MB.
 func Digest(path string) (string, error) { return disk.Digest(path) }
 
-// Inspect starts a plug-in to ask who it is. An environment that has no answer
-// to its default options is described without them; a policy always is, since
-// to configure it may be to ask an engine for a model.
+// Inspect starts a plug-in and returns its description. If an environment does not
+// accept its default options, the description leaves out what depends on them. So does
+// that of every policy, because configuring one may ask an engine for a model.
 func Inspect(ctx context.Context, path string) (Found, error) {
 	cfg := DefaultConfig()
 	cfg.Path, cfg.Slots = path, 1
 	l := cfg.launch(describeDeadline)
-	l.timeout, l.describe = 3*l.timeout, l.timeout // it may be in Python
+	l.timeout, l.describe = 3*l.timeout, l.timeout // it may be written in Python
 	found, s, err := describe(ctx, l)
 	if err != nil {
 		return found, err
 	}
 	defer s.close()
 	if found.Kind == Environment {
-		_ = found.configure(ctx, s, cfg) // its options are for its user to correct
+		_ = found.configure(ctx, s, cfg) // ignore errors: the user may need to set options
 	}
 	return found, nil
 }
 
-// Check starts the plug-in of cfg, asks it who it is and has it configured for
-// cfg's options and split, which finds all that Open would have against them.
+// Check starts the plug-in of cfg, asks for its description and has it configured for
+// cfg's options and split. It returns every error that Open would return.
 func Check(ctx context.Context, cfg Config) (Found, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
@@ -100,8 +100,8 @@ func CheckPolicy(ctx context.Context, cfg PolicyConfig) (Found, error) {
 	return found, err
 }
 
-// describe starts a plug-in and gives what it says before it is configured, and
-// its session.
+// describe starts a plug-in and returns its description before configuration, and its
+// session.
 func describe(ctx context.Context, l *launch) (Found, *session, error) {
 	found := Found{Name: nameOf(l.path), Path: l.path}
 	s, err := start(ctx, l)
@@ -118,7 +118,7 @@ func describe(ctx context.Context, l *launch) (Found, *session, error) {
 	return found, s, nil
 }
 
-// configure adds what the plug-in says of the environment that cfg asks for.
+// configure adds what the plug-in reports about the environment that cfg asks for.
 func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
 	spec, _, err := s.configure(ctx, cfg, nil)
 	if err == nil {

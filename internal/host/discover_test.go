@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// Promise: a plug-in says who it is and what it takes.
+// Promise: a plug-in reports its identity and its options.
 func TestInspect(t *testing.T) {
 	s, err := host.Inspect(t.Context(), build(t, "./plugins/sokoban"))
 	require.NoError(t, err)
@@ -27,8 +27,8 @@ func TestInspect(t *testing.T) {
 	require.JSONEq(t, `{"size":6,"boxes":1,"walls":[0,3],"optimum":[3,20],"levels":"","shares":{"validation":0.1,"test":0.1},"optimum_states":10000,"max_steps":25,"features":"ego"}`, string(s.Options))
 }
 
-// Promise: a plug-in is held to the options of a configuration before anything
-// is played, and says what it is with them.
+// Promise: a plug-in checks the options of a configuration before anything is played,
+// and describes itself with them.
 func TestCheck(t *testing.T) {
 	cfg := sokoban(t, 4)
 	cfg.Options = json.RawMessage(`{"size": 8, "boxes": 2, "max_steps": 40}`)
@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 	require.ErrorContains(t, err, "slots: ")
 }
 
-// Promise: a binary that is not the one of the manifest is not run.
+// Promise: a binary with another digest than the expected one is not run.
 func TestDigest(t *testing.T) {
 	cfg := sokoban(t, 1)
 	digest, err := host.Digest(cfg.Path)

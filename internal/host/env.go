@@ -17,8 +17,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// environment is an env.Env in a plug-in. After a fault its process is gone;
-// the next batch of resets starts another.
+// environment is an env.Env in a plug-in. After a fault its process is gone, and the
+// next batch of resets starts another one.
 type environment struct {
 	cfg    Config
 	spec   env.Spec
@@ -58,11 +58,11 @@ func (e *environment) connect(ctx context.Context) error {
 	return nil
 }
 
-// changed is the error of a plug-in that is not what it was.
+// changed returns the error for a plug-in whose description differs after a restart.
 func changed(name string) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: name, What: "describes itself differently after a restart",
-		Hint: "was the binary replaced during the run?",
+		Hint: "check whether the binary was replaced during the run",
 	}
 }
 
@@ -105,8 +105,7 @@ func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 }
 
 func (e *environment) exchange(ctx context.Context, b *env.Batch, r *env.Reply, dog *watchdog) error {
-	// The stream is closed, too: a descendant of the plug-in's may hold the
-	// other end.
+	// Close the stream as well: a descendant of the plug-in may hold the other end.
 	s, through := e.session, e.stream
 	e.seq++
 	seq := e.seq
@@ -118,9 +117,9 @@ func (e *environment) exchange(ctx context.Context, b *env.Batch, r *env.Reply, 
 	}
 	began := time.Now()
 	wire.EncodeBatch(&e.in, seq, b, e.spec)
-	// The message may be used again: its reply proves that it was sent.
+	// The message can be reused, because its reply proves that it was sent.
 	err := through.SendMsg(&e.in)
-	if err == nil || err == io.EOF { // RecvMsg knows why the stream has ended
+	if err == nil || err == io.EOF { // RecvMsg returns why the stream ended
 		err = through.RecvMsg(&e.out)
 	}
 	if !s.waiting.CompareAndSwap(seq, 0) {
@@ -144,11 +143,10 @@ func (e *environment) misuse(what string) error {
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: nameOf(e.cfg.Path), What: what}
 }
 
-// Render implements env.Renderer. That there is no picture is no fault of the
-// environment's: it goes on.
+// Render implements env.Renderer. An environment that cannot draw keeps running.
 func (e *environment) Render(ctx context.Context, slot int) (string, error) {
 	if e.closed || e.session == nil {
-		return "", e.misuse("there is nothing to draw before the first reset")
+		return "", e.misuse("cannot draw before the first reset")
 	}
 	var reply *pb.RenderReply
 	err := e.session.call(ctx, "while it drew a slot", e.cfg.BatchDeadline, func(ctx context.Context) (err error) {
@@ -176,11 +174,11 @@ func (e *environment) Close() error {
 	return nil
 }
 
-// Snapshot implements env.Snapshotter. What the environment has against it is no
-// end of its process.
+// Snapshot implements env.Snapshotter. An error that the environment itself returns
+// does not end its process.
 func (e *environment) Snapshot(ctx context.Context, slot int) ([]byte, error) {
 	var m *pb.SnapshotReply
-	err := e.beside(ctx, "while it kept a slot", func(ctx context.Context) (err error) {
+	err := e.beside(ctx, "while it took a snapshot", func(ctx context.Context) (err error) {
 		m, err = e.rpc.Snapshot(ctx, &pb.SnapshotRequest{Slot: uint32(slot)})
 		return err
 	})
@@ -193,7 +191,7 @@ func (e *environment) Snapshot(ctx context.Context, slot int) ([]byte, error) {
 // Restore implements env.Snapshotter.
 func (e *environment) Restore(ctx context.Context, slot int, state []byte) error {
 	var m *pb.RestoreReply
-	err := e.beside(ctx, "while it put a slot back", func(ctx context.Context) (err error) {
+	err := e.beside(ctx, "while it restored a snapshot", func(ctx context.Context) (err error) {
 		m, err = e.rpc.Restore(ctx, &pb.RestoreRequest{Slot: uint32(slot), State: state})
 		return err
 	})
@@ -203,11 +201,11 @@ func (e *environment) Restore(ctx context.Context, slot int, state []byte) error
 	return wire.DecodeRestore(m)
 }
 
-// beside makes a call between batches. One that fails ends the process, but for
-// one that the plug-in does not know.
+// beside makes a call between batches. A failed call ends the process, unless the
+// plug-in does not implement the call.
 func (e *environment) beside(ctx context.Context, doing string, rpc func(context.Context) error) error {
 	if e.closed || e.session == nil || !e.spec.Snapshots {
-		return e.misuse("there is nothing to keep: it offers no snapshots, or was not reset yet")
+		return e.misuse("cannot take or restore a snapshot: it offers none, or was not reset yet")
 	}
 	var unknown error
 	err := e.session.call(ctx, doing, e.cfg.ResetDeadline, func(ctx context.Context) error {
@@ -223,7 +221,7 @@ func (e *environment) beside(ctx context.Context, doing string, rpc func(context
 		return err
 	}
 	if unknown != nil {
-		return e.misuse("says that it offers snapshots, and does not know the call")
+		return e.misuse("declares snapshots but does not implement the call")
 	}
 	return nil
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// Death is the cause within the fault of a plug-in that is gone.
+// Death says how a plug-in's process exited. It is the cause inside a fault.
 type Death struct {
 	Status string // as in "exit status 2" or "signal: killed"
-	Output string // its last lines, fit to be shown; empty if there are none
+	Output string // the last lines that it printed, cleaned for display; empty if it printed none
 }
 
-// Error gives the status and, below it, the last lines.
+// Error returns the status and, below it, the last lines of output.
 func (d *Death) Error() string {
 	if d.Output == "" {
 		return d.Status + "; it printed nothing"
@@ -32,7 +32,7 @@ func (d *Death) Error() string {
 	return d.Status + "; its last output:\n    | " + strings.ReplaceAll(d.Output, "\n", "\n    | ")
 }
 
-// obituary reports how the process of an ended session ended, nil if the host
+// obituary returns how the process of a closed session exited, or nil if the host
 // killed it.
 func (s *session) obituary() *Death {
 	if s.process.ID() == "" {
@@ -46,7 +46,7 @@ func (s *session) obituary() *Death {
 	return &Death{Status: s.process.State.String(), Output: s.out.Tail()}
 }
 
-// lastWords is the obituary of a process that the host killed.
+// lastWords returns the last output of a process that the host killed, or nil.
 func (s *session) lastWords() error {
 	if tail := s.out.Tail(); tail != "" {
 		return &Death{Status: "killed by merit", Output: tail}
@@ -54,8 +54,8 @@ func (s *session) lastWords() error {
 	return nil
 }
 
-// faultOf makes the error of an ended session; err is what was noticed first,
-// doing says when, as in "during a batch", and limit is the deadline that
+// faultOf returns the error of a failed session. Err is the first error seen, doing
+// says when it occurred, as in "during a batch", and limit is the deadline that
 // applied.
 func (s *session) faultOf(ctx context.Context, err error, doing string, limit time.Duration) *fault.Error {
 	if cause := ctx.Err(); cause != nil {
@@ -74,38 +74,39 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 		e.Hint = "find out why the plug-in hangs, or raise the deadline"
 	case death != nil && s.process.UsedUp():
 		e.Kind, e.What, e.Err = fault.Exhausted, "used up its limits.cpu_time "+doing, death
-		e.Hint = "find out what it computes, or raise the limit"
+		e.Hint = "find out what the plug-in computes, or raise the limit"
 	case death != nil:
 		e.Kind, e.What, e.Err = fault.Crashed, "died "+doing, death
-		e.Hint = "the output above is the plug-in's own"
+		e.Hint = "read the plug-in's output above"
 		if death.Output == "" {
-			e.Hint = "look for what ends the process: an exit without a word, or more memory than limits.memory"
+			e.Hint = "find out why the process exits: it exited silently, or needed more than limits.memory"
 		}
 	case code == codes.ResourceExhausted:
 		e.Kind, e.What, e.Err = fault.Protocol, "sent a message above the limit "+doing, err
 		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots or shorter texts", wire.MaxMessage)
 	case code == codes.Internal:
-		e.Kind, e.What, e.Err = fault.Protocol, "sent what is no message "+doing, err
-		e.Hint = "the plug-in speaks something else than this protocol; it was killed"
+		e.Kind, e.What, e.Err = fault.Protocol, "sent an invalid message "+doing, err
+		e.Hint = "correct the plug-in: it does not speak this protocol, so Merit killed it"
 	default:
 		e.Kind, e.What, e.Err = fault.Crashed, "failed "+doing, err
-		e.Hint = "the plug-in was killed, for its state is not known"
+		e.Hint = "read the plug-in's output: Merit killed it because its state is unknown"
 	}
 	return e
 }
 
-// interrupted is the error of a caller that gave up or whose time was over.
+// interrupted returns the error of a call whose context was canceled or passed its
+// deadline.
 func interrupted(where, doing string, cause error) *fault.Error {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Timeout, Where: where, What: "too late " + doing,
+			Boundary: fault.Plugin, Kind: fault.Timeout, Where: where, What: "missed its deadline " + doing,
 			Hint: "raise the deadline, or find out why the plug-in is slow", Err: cause,
 		}
 	}
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Interrupted, Where: where, What: "stopped " + doing, Err: cause}
 }
 
-// named puts the plug-in's name before what its messages broke.
+// named adds the plug-in's name to the place of an error in its messages.
 func named(name string, err error) error {
 	e, ok := err.(*fault.Error)
 	if !ok || e.Boundary != fault.Plugin || e.Where == name {
@@ -119,8 +120,8 @@ func named(name string, err error) error {
 	return &same
 }
 
-// refusal gives what a plug-in has against its configuration a kind where its
-// author gave it none.
+// refusal gives an error that the plug-in returned about its configuration a kind,
+// unless the plug-in gave it one.
 func (s *session) refusal(err error) error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -134,11 +135,11 @@ func (s *session) refusal(err error) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Refused, Where: s.name, What: err.Error(),
-		Hint: "the plug-in itself says so; look at its options",
+		Hint: "correct the plug-in's options: the plug-in itself returned this error",
 	}
 }
 
-// startFault explains why a process did not become a plug-in.
+// startFault explains why a process did not complete the handshake.
 func (s *session) startFault(ctx context.Context, err error, limit time.Duration) error {
 	line := process.Hide(s.secrets, s.process.Greeting())
 	parts := strings.Split(line, "|")
@@ -150,14 +151,14 @@ func (s *session) startFault(ctx context.Context, err error, limit time.Duration
 	switch {
 	case s.process.ID() == "":
 		e.Kind, e.What, e.Err = fault.Refused, "cannot be started", err
-		e.Hint = "is it executable, and built for this system?"
+		e.Hint = "check that it is executable and built for this system"
 	case len(parts) >= 4 && notNumber == nil && version != wire.Protocol:
 		return wire.Mismatch(s.name, uint32(version))
 	case len(parts) >= 4:
 		return s.faultOf(ctx, err, "at its start", limit)
 	case line != "":
-		e.What = fmt.Sprintf("printed %q where the handshake belongs", wire.Cut(line, 200))
-		e.Hint = "is it a Merit plug-in? One must print nothing to stdout before plugin.Serve"
+		e.What = fmt.Sprintf("printed %q instead of the handshake", wire.Cut(line, 200))
+		e.Hint = "check that it is a Merit plug-in; a plug-in must print nothing to stdout before plugin.Serve"
 		e.Err = s.lastWords()
 	default:
 		return s.faultOf(ctx, err, "at its start", limit)

@@ -15,11 +15,12 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// Promise: whatever a binary does instead of becoming a plug-in, Open says
-// what it was, of which kind, and in time.
+// Promise: if a binary does anything else than become a plug-in, Open returns a typed
+// error that says what it did, in time.
 func TestStartFaults(t *testing.T) {
 	for _, c := range []struct {
 		mode string
@@ -27,7 +28,7 @@ func TestStartFaults(t *testing.T) {
 		says []string
 	}{
 		{"dies", fault.Crashed, []string{"faulty: died at its start: exit status 3", `| cannot find the \x1b[31mmaps\x1b[0m`}},
-		{"garbage", fault.Protocol, []string{`printed "Hello, world!" where the handshake belongs`}},
+		{"garbage", fault.Protocol, []string{`printed "Hello, world!" instead of the handshake`}},
 		{"no newline", fault.Protocol, []string{`printed "xxxxx`}},
 		{"version", fault.Protocol, []string{"the plug-in speaks protocol version 99, this merit speaks 1"}},
 		{"silent", fault.Timeout, []string{"gave no answer within 2s at its start"}},
@@ -55,7 +56,7 @@ func TestStartFaults(t *testing.T) {
 	}
 }
 
-// Promise: a path that is no plug-in is told before anything is started.
+// Promise: a path that is not a plug-in is reported before anything is started.
 func TestNoBinary(t *testing.T) {
 	cfg := host.DefaultConfig()
 	for path, kind := range map[string]fault.Kind{
@@ -76,13 +77,13 @@ func write(t *testing.T, name, text string, mode os.FileMode) string {
 	return path
 }
 
-// transports are the ways of batches; the value is Config.GRPCOnly.
+// transports are the ways in which batches travel; the value is Config.GRPCOnly.
 var transports = map[string]bool{"lane": false, "grpc": true}
 
-// Promise: whatever happens during a batch is a typed error that says what the
-// plug-in said last, the same on a lane and through gRPC, and the next reset
-// works.
+// Promise: every failure during a batch is a typed error with the last output of the
+// plug-in, the same on a lane and through gRPC, and the next reset works.
 func TestBatchFaults(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, c := range []struct {
 		mode string
 		kind fault.Kind
@@ -100,7 +101,7 @@ func TestBatchFaults(t *testing.T) {
 		{mode: "unknown slot", kind: fault.Protocol, says: []string{"slot 3"}},
 		{mode: "wrong seq", kind: fault.Protocol, says: []string{"seq: reply 3 answers batch 2"}},
 		{mode: "huge reply", kind: fault.Protocol, says: []string{"sent a message above the limit"}},
-		{mode: "sends garbage", kind: fault.Protocol, says: []string{"sent what is no message during a batch"}},
+		{mode: "sends garbage", kind: fault.Protocol, says: []string{"sent an invalid message during a batch"}},
 		{mode: "sends garbage for a length", kind: fault.Protocol, says: []string{"sent a message above the limit"}, only: "lane"},
 		{mode: "sends half a frame", kind: fault.Timeout, says: []string{"gave no answer within 2s during a batch"}, only: "lane"},
 		{mode: "sends half a frame and goes", kind: fault.Crashed, says: []string{"failed during a batch", "unexpected EOF"}, only: "lane"},
@@ -135,7 +136,7 @@ func TestBatchFaults(t *testing.T) {
 	}
 }
 
-// Promise: a reply that nobody has asked for is not taken for the next one.
+// Promise: an unrequested reply is not mistaken for the next one.
 func TestAnswersTwice(t *testing.T) {
 	for name, grpcOnly := range transports {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +149,8 @@ func TestAnswersTwice(t *testing.T) {
 	}
 }
 
-// Promise: a process that has left the plug-in's group with the other end of the
-// lane holds nobody up.
+// Promise: a process that left the plug-in's group and holds the other end of the lane
+// blocks nothing.
 func TestLaneIsLent(t *testing.T) {
 	cfg := faulty(t, "lends its lane")
 	cfg.BatchDeadline = hangs
@@ -162,8 +163,7 @@ func TestLaneIsLent(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid(t, after), syscall.SIGKILL))
 }
 
-// Promise: a plug-in that has taken a lane which nobody has offered breaks the
-// contract.
+// Promise: a plug-in that accepts a lane that was not offered breaks the contract.
 func TestNoOffer(t *testing.T) {
 	cfg := faulty(t, "takes a lane in words")
 	cfg.GRPCOnly = true
@@ -172,8 +172,7 @@ func TestNoOffer(t *testing.T) {
 	require.ErrorContains(t, err, "faulty: lane: was not offered")
 }
 
-// Promise: a caller who gives up gets its own error at once, however stuck the
-// plug-in is.
+// Promise: a caller that cancels gets its own error at once, even if the plug-in hangs.
 func TestCallerGivesUp(t *testing.T) {
 	for _, grpcOnly := range transports {
 		cfg := faulty(t, "stops")
@@ -194,7 +193,7 @@ func TestCallerGivesUp(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Interrupted))
 }
 
-// Promise: memory above the limit ends the plug-in, not the machine.
+// Promise: exceeding the memory limit ends the plug-in, not the machine.
 func TestMemoryLimit(t *testing.T) {
 	cfg := faulty(t, "eats memory")
 	cfg.Limits.Memory = 512 << 20
@@ -203,8 +202,8 @@ func TestMemoryLimit(t *testing.T) {
 	require.ErrorContains(t, err, "exit status 2")
 }
 
-// Promise: what an environment printed before it left is in the error, though
-// go-plugin would lose it.
+// Promise: the error contains what an environment printed before it exited, which
+// go-plugin alone would lose.
 func TestLastWords(t *testing.T) {
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots = build(t, "./internal/host/testdata/echo"), 1
@@ -218,15 +217,15 @@ func TestLastWords(t *testing.T) {
 	require.ErrorContains(t, err, "| to stdout\n    | to stderr")
 }
 
-// Promise: of a batch that takes too long, the error names the slot that is
-// stuck and for how long.
+// Promise: if a batch takes too long, the error names the slot that is stuck and for
+// how long.
 func TestStuckSlot(t *testing.T) {
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots = build(t, "./internal/host/testdata/echo"), 3
 	cfg.StartTimeout, cfg.BatchDeadline = soon, hangs
 	e := open(t, cfg)
 	var err error
-	for range 5 { // it has a second to say so, which a busy machine may not give it
+	for range 5 { // it has a second to report the slot, which may be too short on a busy machine
 		var r env.Reply
 		require.NoError(t, e.Exchange(t.Context(), batch(e, env.Reset), &r))
 		b := batch(e, env.Step)
@@ -240,7 +239,7 @@ func TestStuckSlot(t *testing.T) {
 	require.Regexp(t, `gave no answer within 2s during a batch and was killed; slot 1 had been at work for \d+\.\d s`, err.Error())
 }
 
-// Promise: keys reach an environment and nothing else: no error and no log shows
+// Promise: secrets reach an environment and nothing else: no error and no log shows
 // them. Every line of the log has the plug-in's name.
 func TestKeysOfEnvironment(t *testing.T) {
 	var log bytes.Buffer
@@ -268,8 +267,8 @@ func TestKeysOfEnvironment(t *testing.T) {
 	require.EqualError(t, err, "pass_env[0]: the variable ABSENT_ONE is not set")
 }
 
-// Promise: a slot that panics is a failed slot with a reason; the others and
-// the process go on.
+// Promise: a slot that panics is a failed slot with a reason; the other slots and the
+// process continue.
 func TestSlotPanics(t *testing.T) {
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots = build(t, "./internal/host/testdata/echo"), 2

@@ -1,10 +1,10 @@
-// Package host runs environments and policies that live in plug-in processes:
-// launch, handshake, supervision, restart. What it returns is a plain env.Env
-// or policy.Learner.
+// Package host runs environments and policies in plug-in processes: it launches them,
+// performs the handshake, supervises them and restarts them. Its callers see a plain
+// env.Env or policy.Learner.
 //
-// A plug-in gets no environment variables but those that are named, no stdin
-// and no terminal of the host; it cannot outlive the host, hang it or flood it;
-// when it dies, the error says with which status and with which last words.
+// A plug-in gets only the environment variables that are named, and neither stdin nor a
+// terminal of the host. It cannot outlive the host, hang it or flood it. When it dies,
+// the error contains its exit status and its last output.
 package host
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/merit-rl/merit/core/env"
 )
 
-// Open starts the plug-in of cfg and configures it. The context bounds the
-// start, not the life of the environment. Errors are *fault.Error: of boundary
-// Plugin with kind Missing, Refused, Crashed, Timeout, Protocol or Interrupted,
-// or those of boundary Config that are wrong with cfg or that the plug-in has
-// against its options, joined.
+// Open starts the plug-in of cfg and configures it. The context bounds the start, not
+// the life of the environment. Errors are *fault.Error. Those of boundary Plugin have
+// kind Missing, Refused, Crashed, Timeout, Protocol or Interrupted. Those of boundary
+// Config report, joined, what is wrong with cfg or what the plug-in rejects in its
+// options.
 //
-// What Open returns is an env.Renderer too. After an error of Exchange its
-// process is gone, and the next batch of resets starts another: it is the
-// caller who sees every death and decides how many are enough.
+// The result is an env.Renderer too. After Exchange returns an error, the process is
+// gone, and the next batch of resets starts another one. The caller sees every death
+// and decides how many to tolerate.
 func Open(ctx context.Context, cfg Config) (env.Env, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return nil, err

@@ -14,22 +14,22 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-const longestTempDir = 40 // a socket's path has at most 108 bytes, of which go-plugin and Python take 60
+const longestTempDir = 40 // a socket's path has at most 108 bytes, of which go-plugin and Python use 60
 
-// launch is what it takes to start a plug-in of either kind.
+// launch holds what starts a plug-in of either kind.
 type launch struct {
 	path     string
 	args     []string
-	expect   disk.Expectation  // what it must be
+	expect   disk.Expectation  // digests that the plug-in must match
 	env      []string          // KEY=value
-	secrets  *strings.Replacer // hides values that nobody may read; nil = none
-	timeout  time.Duration     // up to the handshake
-	describe time.Duration     // until it says who it is
+	secrets  *strings.Replacer // hides the values of secret variables; nil = none
+	timeout  time.Duration     // until the handshake is complete
+	describe time.Duration     // for the description
 	limits   Limits
 	log      *slog.Logger
 }
 
-// variables are those of Merit's own environment that a plug-in gets by name.
+// variables names the variables of Merit's own environment that a plug-in gets.
 type variables struct {
 	names  []string
 	getenv func(string) string // nil is os.Getenv
@@ -37,8 +37,8 @@ type variables struct {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// shortestSecret is how long a value must be to be hidden: shorter ones are
-// words that stand everywhere.
+// shortestSecret is the shortest value that is hidden. Shorter values are common words
+// and would be hidden everywhere.
 const shortestSecret = 8
 
 func (v variables) get(name string) string {
@@ -48,20 +48,20 @@ func (v variables) get(name string) string {
 	return v.getenv(name)
 }
 
-// validate adds what is wrong with the names; a variable that is not set is.
+// validate reports invalid names and variables that are not set.
 func (v variables) validate(p *fault.Problems) {
 	for i, name := range v.names {
 		key := fmt.Sprintf("pass_env[%d]", i)
 		switch {
 		case !variableName.MatchString(name):
-			p.Invalid(key, fmt.Sprintf("%q is no name of a variable", wire.Cut(name, 40)), "give the name only; its value stays in the environment")
+			p.Invalid(key, fmt.Sprintf("%q is not a variable name", wire.Cut(name, 40)), "give the name only; the value stays in the environment")
 		case v.get(name) == "":
-			p.Missing(key, fmt.Sprintf("the variable %s is not set", name), "set it in the environment that merit is started in")
+			p.Missing(key, fmt.Sprintf("the variable %s is not set", name), "set it in the environment in which you start merit")
 		}
 	}
 }
 
-// pass gives the plug-in the variables, and hides their values.
+// pass gives the plug-in the variables, and hides their values in its output.
 func (l *launch) pass(v variables) {
 	var hidden []string
 	for _, name := range v.names {
@@ -76,12 +76,14 @@ func (l *launch) pass(v variables) {
 	}
 }
 
-// environ is all that a plug-in inherits: no keys, no tokens.
+// environ returns everything that a plug-in inherits. It contains no keys and no
+// tokens.
 func environ(l Limits) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"),
 		"TMPDIR=" + os.TempDir(),
-		// Measured: two Go processes on two cores waste a third of them on idle spinning.
+		// Measured: without this limit, two Go processes on two cores spend a third of
+		// them on idle spinning.
 		fmt.Sprintf("GOMAXPROCS=%d", max(1, l.CPU)),
 		"PYTHONUNBUFFERED=1",
 	}
@@ -91,7 +93,7 @@ func environ(l Limits) []string {
 	return env
 }
 
-// socketDir makes the folder of the socket, mode 0700, with a short name.
+// socketDir creates the folder of the socket, with mode 0700 and a short name.
 func socketDir() (string, error) {
 	base := os.TempDir()
 	if len(base) > longestTempDir {
@@ -100,12 +102,13 @@ func socketDir() (string, error) {
 	dir, err := os.MkdirTemp(base, "merit-")
 	if err != nil {
 		return "", &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Exhausted, Where: base, What: "cannot make a folder for a plug-in's socket",
-			Hint: "make room there, or set TMPDIR", Err: err,
+			Boundary: fault.Storage, Kind: fault.Exhausted, Where: base, What: "cannot create a folder for a plug-in's socket",
+			Hint: "free disk space there, or set TMPDIR", Err: err,
 		}
 	}
 	return dir, nil
 }
 
-// command is what starts the plug-in, unless it is none, or not the expected one.
+// command returns what starts the plug-in. It fails if the path is not a plug-in, or
+// not the expected one.
 func (l *launch) command() (disk.Command, error) { return disk.Expected(l.path, l.expect) }

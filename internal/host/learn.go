@@ -25,14 +25,14 @@ func (p *remote) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) 
 		return stats, err
 	}
 	newest := p.newest.Load() + 1
-	err = p.control(ctx, "while it learnt", func(ctx context.Context, l *line) (failed, err error) {
+	err = p.control(ctx, "while it learned", func(ctx context.Context, l *line) (failed, err error) {
 		stream, err := l.rpc.Learn(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for part := range parts {
 			if stream.Send(part) != nil {
-				break // the answer says why
+				break // CloseAndRecv returns why
 			}
 		}
 		m, err := stream.CloseAndRecv()
@@ -61,8 +61,9 @@ func (p *remote) Publish(ctx context.Context) error {
 	})
 }
 
-// Save implements policy.Learner. Who only acts stands where it was loaded: the
-// plug-in is not asked, whose engine would save the same weights once more.
+// Save implements policy.Learner. A policy that only acts still has the weights that
+// were loaded. Save returns those without asking the plug-in, whose engine would save
+// the same weights again.
 func (p *remote) Save(ctx context.Context, name string) (state []byte, err error) {
 	if err := wire.CheckStateName(name); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (p *remote) Save(ctx context.Context, name string) (state []byte, err error
 	return state, err
 }
 
-// Load implements policy.Learner. It starts a process if there is none.
+// Load implements policy.Learner. It starts a process if none runs.
 func (p *remote) Load(ctx context.Context, state []byte) error {
 	if len(state) > wire.MaxState {
 		return p.misuse("the state to load is too large for a message")
@@ -103,7 +104,7 @@ func (p *remote) Load(ctx context.Context, state []byte) error {
 	if err == nil {
 		p.loaded = bytes.Clone(state)
 	} else if p.lost == nil {
-		p.lost = lost // a fresh process is not where the learner stood
+		p.lost = lost // a fresh process lacks what the lost learner had
 	}
 	return err
 }
@@ -121,7 +122,7 @@ func (p *remote) loadInto(ctx context.Context, l *line, state []byte) (failed, e
 	return failed, err
 }
 
-// put puts a new process into a state. The session is ended if that fails.
+// put loads a state into a new process. If that fails, the session is closed.
 func (p *remote) put(ctx context.Context, l *line, state []byte) error {
 	return l.session.call(ctx, "while it loaded weights", p.cfg.LearnTimeout, func(ctx context.Context) error {
 		failed, err := p.loadInto(ctx, l, state)
@@ -129,9 +130,9 @@ func (p *remote) put(ctx context.Context, l *line, state []byte) error {
 	})
 }
 
-// control makes a call that changes or reads the learner: failed is what the
-// plug-in itself has against it, which ends nothing; err is of the transport or
-// of a message, and ends the process.
+// control makes a call that changes or reads the learner. Failed is an error that the
+// plug-in itself returned; the process keeps running. Err is an error of the transport
+// or of a message; it ends the process.
 func (p *remote) control(ctx context.Context, doing string, rpc func(context.Context, *line) (failed, err error)) error {
 	if !p.spec.Learns {
 		return wire.CannotLearn(p.spec.Name)
@@ -157,7 +158,7 @@ func (p *remote) control(ctx context.Context, doing string, rpc func(context.Con
 		l.answered.Store(true)
 		return nil
 	}
-	<-l.over // the reader has buried it
+	<-l.over // the reader has buried the process
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.final {

@@ -9,14 +9,14 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// attempt is a start that several callers may wait for.
+// attempt is one start of a process. Several callers may wait for it.
 type attempt struct {
 	done chan struct{}
 	line *line
 	err  error
 }
 
-// adopt makes l the process that answers.
+// adopt makes l the line of the current process.
 func (p *remote) adopt(l *line) {
 	p.mu.Lock()
 	p.line = l
@@ -26,7 +26,7 @@ func (p *remote) adopt(l *line) {
 	p.tasks.Go(func() { p.bury(l, l.read()) })
 }
 
-// bury ends a process whose stream has ended by err, and tells who waits.
+// bury cleans up a process whose stream ended with err, and fails its open requests.
 func (p *remote) bury(l *line, err error) {
 	p.mu.Lock()
 	doing := cmp.Or(p.doing, "while it acted")
@@ -39,8 +39,8 @@ func (p *remote) bury(l *line, err error) {
 	l.end(err)
 }
 
-// died notes the end of a process, or of its start, and returns what callers
-// are told. p.mu is held.
+// died records that a process died or failed to start, and returns the error for
+// callers. The caller holds p.mu.
 func (p *remote) died(cause error, answered bool) error {
 	if answered {
 		p.budget.Progressed()
@@ -55,8 +55,8 @@ func (p *remote) died(cause error, answered bool) error {
 		p.final = true
 		p.lost = &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Crashed, Where: p.spec.Name,
-			What: fmt.Sprintf("died %d times in a row and answered nothing in between", p.budget.Deaths()),
-			Hint: "it is not started again; correct what its output complains of", Err: cause,
+			What: fmt.Sprintf("died %d times in a row without answering a request", p.budget.Deaths()),
+			Hint: "correct what its output complains of; Merit does not restart it", Err: cause,
 		}
 		return p.lost
 	case p.learner():
@@ -65,7 +65,7 @@ func (p *remote) died(cause error, answered bool) error {
 	return err
 }
 
-// told is the death of a process as its callers hear of it.
+// told converts the death of a process into the error that callers get.
 func (p *remote) told(cause error) error {
 	f := fault.As(cause)
 	if f == nil || f.Boundary != fault.Plugin {
@@ -75,11 +75,11 @@ func (p *remote) told(cause error) error {
 	if p.learner() {
 		kind := f.Kind
 		if again {
-			kind = fault.Crashed // however it went
+			kind = fault.Crashed // whatever the cause
 		}
 		return &fault.Error{
-			Boundary: fault.Learner, Kind: kind, Where: p.spec.Name, What: "the learner is gone, and what it has learnt since it was saved",
-			Hint: "go on from its last saved state", Err: cause, Retry: again,
+			Boundary: fault.Learner, Kind: kind, Where: p.spec.Name, What: "the learner died, and its updates since the last save are lost",
+			Hint: "resume from its last saved state", Err: cause, Retry: again,
 		}
 	}
 	same := *f
@@ -87,15 +87,14 @@ func (p *remote) told(cause error) error {
 	return &same
 }
 
-// learner reports whether the process has a state that another one lacks.
+// learner reports whether the process holds state that a new process would lack.
 func (p *remote) learner() bool { return p.cfg.Learn && p.spec.Learns }
 
 func (p *remote) closed() error {
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: p.spec.Name, What: "the policy is closed"}
 }
 
-// process returns the line of the process that answers, and starts one where
-// there is none.
+// process returns the line of the current process, and starts a process if none runs.
 func (p *remote) process(ctx context.Context) (*line, error) {
 	p.mu.Lock()
 	l, a, err := p.line, p.start, p.lost
@@ -121,7 +120,7 @@ func (p *remote) process(ctx context.Context) (*line, error) {
 	}
 }
 
-// restart starts another process for all that wait for a.
+// restart starts another process on behalf of all that wait for a.
 func (p *remote) restart(a *attempt, pause time.Duration) {
 	defer close(a.done)
 	select {
@@ -146,7 +145,7 @@ func (p *remote) restart(a *attempt, pause time.Duration) {
 	switch {
 	case err != nil:
 		a.err = p.died(err, false)
-	case p.ctx.Err() != nil: // Close has not seen it
+	case p.ctx.Err() != nil: // Close ran before adopt, so it did not see this process
 		l.session.kill()
 	}
 }

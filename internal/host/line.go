@@ -18,29 +18,29 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// mostTaken is how many requests that were taken back are remembered while the
-// plug-in has not answered them.
+// mostTaken is how many canceled requests the host remembers while the plug-in has not
+// answered them.
 const mostTaken = 1 << 16
 
-// line is the stream of requests to one process of a policy. Any number of
-// goroutines ask; one writes, one reads. Nobody waits for another's answer, nor
-// for a plug-in that does not read.
+// line is the stream of requests to one policy process. Any number of goroutines send
+// requests; one goroutine writes and one reads. No caller waits for another caller's
+// reply, nor for a plug-in that does not read.
 type line struct {
 	session  *session
 	rpc      pb.PolicyClient
 	stream   grpc.BidiStreamingClient[pb.ActRequest, pb.ActReply]
 	cancel   context.CancelFunc // of the stream
-	answered atomic.Bool        // the process has been of use
+	answered atomic.Bool        // the process has answered at least one request
 
 	mu     sync.Mutex
 	last   uint64
 	open   map[uint64]chan *pb.ActReply
-	taken  map[uint64]struct{} // ids that nobody waits for, and may be answered still
-	before uint64              // ids up to here may be, too
+	taken  map[uint64]struct{} // ids of canceled requests that the plug-in may still answer
+	before uint64              // canceled ids up to this one may still be answered, too
 	queue  []*pb.ActRequest
-	wake   chan struct{} // a signal for the writer
-	ended  error         // why there is no process any longer
-	over   chan struct{} // closed then
+	wake   chan struct{} // wakes the writer
+	ended  error         // why the process is gone; nil while it runs
+	over   chan struct{} // closed when ended is set
 }
 
 // newLine opens the stream. The caller runs write and read.
@@ -59,14 +59,14 @@ func newLine(s *session) (*line, error) {
 	return l, nil
 }
 
-// request is one that waits for its answer.
+// request is a request that waits for its reply.
 type request struct {
 	id    uint64
-	reply chan *pb.ActReply // closed if the process ends first
+	reply chan *pb.ActReply // closed if the process exits first
 	err   error             // why it was not sent
 }
 
-// ask queues a request for a decision on o.
+// ask queues a request for a decision about o.
 func (l *line) ask(ctx context.Context, o *policy.Observation) request {
 	var limit time.Duration
 	if deadline, ok := ctx.Deadline(); ok {
@@ -98,7 +98,7 @@ func (l *line) put(m *pb.ActRequest) {
 	}
 }
 
-// wait returns the answer of r, or why there is none.
+// wait returns the reply to r, or the error that prevented it.
 func (l *line) wait(ctx context.Context, r request) (*pb.ActReply, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -109,7 +109,7 @@ func (l *line) wait(ctx context.Context, r request) (*pb.ActReply, error) {
 	case <-ctx.Done():
 	}
 	select {
-	case m, ok := <-r.reply: // while another request was waited for
+	case m, ok := <-r.reply: // arrived while the caller waited for another request
 		return l.answer(m, ok)
 	default:
 		l.takeBack(r.id)
@@ -124,8 +124,8 @@ func (l *line) answer(m *pb.ActReply, ok bool) (*pb.ActReply, error) {
 	return m, nil
 }
 
-// takeBack tells the plug-in that nobody waits for the answer of id, or takes
-// it out of the queue if the plug-in does not know of it.
+// takeBack tells the plug-in that the reply to id is no longer needed. If the request
+// is still in the queue, takeBack removes it instead.
 func (l *line) takeBack(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,8 +145,8 @@ func (l *line) takeBack(id uint64) {
 	l.put(&pb.ActRequest{Id: id, Cancel: true})
 }
 
-// write sends what is queued until the line is over. What ends a stream, its
-// reader knows.
+// write sends queued requests until the line ends. It ignores send errors: read returns
+// why the stream broke.
 func (l *line) write() {
 	for {
 		l.mu.Lock()
@@ -166,7 +166,7 @@ func (l *line) write() {
 	}
 }
 
-// read delivers answers until there are no more, and says why.
+// read delivers replies until the stream ends, and returns why it ended.
 func (l *line) read() error {
 	for {
 		m, err := l.stream.Recv()
@@ -195,11 +195,11 @@ func (l *line) deliver(m *pb.ActReply) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: "id",
 		What: fmt.Sprintf("an answer to request %d, which is not open", m.Id),
-		Hint: "the plug-in answers twice or makes up requests; ask its author",
+		Hint: "ask the plug-in's author to correct it: it answers twice, or answers requests that were never sent",
 	}
 }
 
-// end fails all that is open.
+// end fails all open requests.
 func (l *line) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +215,7 @@ func (l *line) end(err error) {
 	close(l.over)
 }
 
-// hideFault takes secrets out of what a plug-in says.
+// hideFault replaces secrets in a fault that a plug-in returned.
 func hideFault(r *strings.Replacer, m *pb.Fault) {
 	if r == nil || m == nil {
 		return
@@ -227,7 +227,7 @@ func hideFault(r *strings.Replacer, m *pb.Fault) {
 	}
 }
 
-// hideReply takes secrets out of the errors of a reply.
+// hideReply replaces secrets in the errors of a reply.
 func hideReply(r *strings.Replacer, m *pb.BatchReply) {
 	hideFault(r, m.Fault)
 	for _, e := range m.Events {

@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// hostMode makes this test binary a host that opens the plug-in of the
-// variable and waits to be killed.
+// hostMode makes this test binary a host that opens the plug-in of the variable and
+// waits to be killed.
 const hostMode = "MERIT_TEST_HOST"
 
 var binaries string
@@ -50,7 +50,7 @@ func beHost(path string) {
 	time.Sleep(time.Hour)
 }
 
-// inside is what faulty knows of itself: its process id, then its variables.
+// inside returns what faulty reports about itself: its process id, then its variables.
 func inside(e env.Env) string {
 	text, err := e.(env.Renderer).Render(context.Background(), 0)
 	if err != nil {
@@ -62,6 +62,7 @@ func inside(e env.Env) string {
 // build compiles a plug-in once.
 func build(t testing.TB, pkg string) string {
 	t.Helper()
+	testneeds.NotShort(t)
 	once, _ := builds.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
 		path := filepath.Join(binaries, filepath.Base(pkg))
 		cmd := exec.Command("go", "build", "-o", path, pkg)
@@ -78,10 +79,10 @@ func build(t testing.TB, pkg string) string {
 
 var builds sync.Map // package → func() (path, error)
 
-// soon is within which everything happens on the busiest of machines. Only what
-// waits for ever misses hangs, however busy the machine is.
+// soon is enough for everything that ends, even on a very busy machine. Only what waits
+// forever exceeds hangs.
 const (
-	soon  = time.Minute
+	soon  = 5 * time.Minute
 	hangs = 2 * time.Second
 )
 

@@ -12,39 +12,39 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// remote is a policy.Learner in a plug-in. One that learns is a process with a
-// state: when it is gone, so is what it has learnt, and only Load starts
-// another. Any other is started again by the next request.
+// remote is a policy.Learner in a plug-in. If the policy learns, its process holds
+// state: when the process dies, its unsaved updates are lost, and only Load starts
+// another process. Any other policy is restarted by the next request.
 type remote struct {
 	cfg    PolicyConfig
 	launch *launch
 	spec   policy.Spec
-	newest atomic.Uint64      // updates behind the newest weights
-	ctx    context.Context    // of starts
-	cancel context.CancelFunc // closes
+	newest atomic.Uint64      // updates since the newest published weights
+	ctx    context.Context    // serializes starts
+	cancel context.CancelFunc // canceled by Close
 	tasks  sync.WaitGroup     // readers, writers and starts
 
 	mu     sync.Mutex
-	line   *line          // nil while there is no process
-	start  *attempt       // nil unless one is being started
-	loaded []byte         // the state that a new process is put into
-	lost   error          // why no request is answered, until Load
-	final  bool           // and after it
-	budget backoff.Budget // of processes that answer nothing
-	pause  time.Duration  // before the next one
-	doing  string         // the control call that is under way, if there is one
+	line   *line          // nil while no process runs
+	start  *attempt       // nil unless a start is under way
+	loaded []byte         // the state to load into a new process
+	lost   error          // why requests fail until Load
+	final  bool           // requests fail even after Load
+	budget backoff.Budget // counts processes that died without answering
+	pause  time.Duration  // how long to wait before the next start
+	doing  string         // the control call under way, if any
 }
 
-// OpenPolicy starts the plug-in of cfg and configures it. The context bounds
-// the start, not the life of the policy. Errors are those of Open, and of kind
-// Missing if a variable of PassEnv is not set.
+// OpenPolicy starts the plug-in of cfg and configures it. The context bounds the start,
+// not the life of the policy. Errors are those of Open, and of kind Missing if a
+// variable of PassEnv is not set.
 //
-// A request that fails has its error in Decision.Err: what the policy said, a
-// Timeout or a Crashed that is fault.Retryable, a Protocol fault that is not.
-// Act itself fails if the policy is closed or lost, or its context cancelled. A
-// policy that learns and whose process ends answers every call with a fault of
-// boundary Learner until Load, which starts another; of a policy that does not
-// learn, Learn, Publish, Save and Load are Refused.
+// A request that fails has its error in Decision.Err: the policy's own error, a Timeout
+// or Crashed fault that is fault.Retryable, or a Protocol fault that is not. Act itself
+// fails if the policy is closed or lost, or if its context is canceled. If the process
+// of a policy that learns dies, every call returns a fault of boundary Learner until
+// Load starts another process. If a policy does not learn, Learn, Publish, Save and
+// Load return Refused.
 func OpenPolicy(ctx context.Context, cfg PolicyConfig) (policy.Learner, error) {
 	l, err := cfg.launch()
 	if err != nil {

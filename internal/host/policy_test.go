@@ -31,7 +31,7 @@ func openPolicy(t testing.TB, cfg host.PolicyConfig) policy.Learner {
 	return l
 }
 
-// observation says text to a policy.
+// observation returns an observation with text as the user's message.
 func observation(text string, actions ...string) policy.Observation {
 	return policy.Observation{
 		Messages: []rl.Message{{Role: rl.RoleSystem, Content: rl.Text("Answer <briefly> & well. ✓")}, {Role: rl.RoleUser, Content: rl.Text(text)}},
@@ -91,8 +91,8 @@ func ask(t testing.TB, l policy.Policy, texts ...string) []policy.Decision {
 	return decisions
 }
 
-// Promise: what the author says of one request is the error of that request,
-// typed, retryable as said; its neighbours are answered and the process lives.
+// Promise: an author's error about one request is the error of that request only, typed
+// and retryable as declared; the other requests are answered and the process lives.
 func TestRequestFails(t *testing.T) {
 	d := ask(t, openPolicy(t, bandit(t)), "hello", "refuse", "busy", "panic", "full", "hello")
 	for i, want := range []struct {
@@ -113,8 +113,8 @@ func TestRequestFails(t *testing.T) {
 	require.JSONEq(t, "false", string(d[5].Info["greedy"]))
 }
 
-// Promise: a policy's options cross as they do for environments, and all that
-// is wrong is said at once.
+// Promise: a policy's options cross the process boundary as those of environments do,
+// and all errors are reported at once.
 func TestPolicyOptions(t *testing.T) {
 	cfg := bandit(t)
 	cfg.Options = json.RawMessage(`{"rate": -1, "speed": 2}`)
@@ -123,7 +123,7 @@ func TestPolicyOptions(t *testing.T) {
 	require.EqualError(t, err, "options.speed: is not an option\noptions.rate: must be positive")
 }
 
-// experience is one step that went well.
+// experience is one step with a high return.
 func experience(t testing.TB, l policy.Policy) *policy.Experience {
 	d := ask(t, l, "hello")[0]
 	require.NoError(t, d.Err)

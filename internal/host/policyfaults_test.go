@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/host"
 )
 
@@ -25,7 +26,7 @@ func faultyPolicy(t testing.TB, mode string) host.PolicyConfig {
 	return cfg
 }
 
-// asked is what a policy that behaves says: its process id.
+// asked returns the reply of a well-behaved policy: its process id.
 func asked(t *testing.T, l policy.Policy) int {
 	t.Helper()
 	d := ask(t, l, "hello")[0]
@@ -35,8 +36,8 @@ func asked(t *testing.T, l policy.Policy) int {
 	return id
 }
 
-// Promise: what is no policy is told from one that does not start, and each
-// kind of plug-in from the other.
+// Promise: the host distinguishes programs that are not policies from policies that do
+// not start, and the two kinds of plug-in from each other.
 func TestPolicyStartFaults(t *testing.T) {
 	for _, c := range []struct {
 		mode string
@@ -59,15 +60,15 @@ func TestPolicyStartFaults(t *testing.T) {
 	cfg.Path = sokoban(t, 1).Path
 	_, err := host.OpenPolicy(t.Context(), cfg)
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Refused))
-	require.EqualError(t, err, "sokoban: is the plug-in of an environment, not of a policy")
+	require.EqualError(t, err, "sokoban: is an environment plug-in, not a policy plug-in")
 	other := sokoban(t, 1)
 	other.Path = bandit(t).Path
 	_, err = host.Open(t.Context(), other)
-	require.EqualError(t, err, "bandit: is the plug-in of a policy, not of an environment")
+	require.EqualError(t, err, "bandit: is a policy plug-in, not an environment plug-in")
 }
 
-// Promise: a decision that breaks the contract is one typed failure of its
-// request, not to be repeated; the process and the other requests go on.
+// Promise: a decision that breaks the contract is one typed, non-retryable failure of
+// its request; the process and the other requests continue.
 func TestBadDecisions(t *testing.T) {
 	for mode, says := range map[string]string{
 		"no decision":              "faulty: decision: is missing",
@@ -98,8 +99,8 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
-// Promise: whatever ends a process is a typed error of every request that is
-// open, and the next request has another process, if nothing was learnt.
+// Promise: if the process dies for any reason, every open request gets a typed error,
+// and the next request gets another process, unless the policy has learned.
 func TestPolicyDies(t *testing.T) {
 	for _, c := range []struct {
 		mode  string
@@ -133,21 +134,21 @@ func TestPolicyDies(t *testing.T) {
 	}
 }
 
-// Promise: a policy that does nothing but die is not started for ever.
+// Promise: a policy that only dies is not restarted forever.
 func TestPolicyDiesAgainAndAgain(t *testing.T) {
 	l := openPolicy(t, faultyPolicy(t, "exits"))
 	for range 3 {
 		require.True(t, fault.Retryable(ask(t, l, "now")[0].Err))
 	}
 	err := ask(t, l, "now")[0].Err
-	require.ErrorContains(t, err, "died 4 times in a row and answered nothing in between: faulty: died while it acted")
+	require.ErrorContains(t, err, "died 4 times in a row without answering a request: faulty: died while it acted")
 	require.False(t, fault.Retryable(err))
 	again := l.Act(t.Context(), []policy.Observation{observation("hello")}, make([]policy.Decision, 1))
 	require.Equal(t, err, again)
 	require.Equal(t, err, l.Load(t.Context(), nil))
 }
 
-// Promise: a learner whose process is gone says so at every call, until Load
+// Promise: a learner whose process died returns an error from every call until Load
 // starts another.
 func TestLearnerDies(t *testing.T) {
 	cfg := faultyPolicy(t, "exits")
@@ -157,7 +158,7 @@ func TestLearnerDies(t *testing.T) {
 	gone := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Crashed))
-		require.ErrorContains(t, err, "the learner is gone, and what it has learnt since it was saved: faulty: died while it acted: exit status 7")
+		require.ErrorContains(t, err, "the learner died, and its updates since the last save are lost: faulty: died while it acted: exit status 7")
 		require.True(t, fault.Retryable(err))
 	}
 	gone(ask(t, l, "now")[0].Err)
@@ -171,9 +172,10 @@ func TestLearnerDies(t *testing.T) {
 	require.NotEqual(t, id, asked(t, l))
 }
 
-// Promise: a learner that hangs, dies or lies while it learns, saves or loads
-// is ended in time, with the reason.
+// Promise: a learner that hangs, dies or sends false data while it learns, saves or
+// loads is killed in time, with the reason.
 func TestLearnerFaults(t *testing.T) {
+	testneeds.Slow(t, "dies in many ways")
 	learn := func(ctx context.Context, l policy.Learner) error {
 		_, err := l.Learn(ctx, &policy.Experience{First: []int{0}}, 1)
 		return err
@@ -188,9 +190,9 @@ func TestLearnerFaults(t *testing.T) {
 		kind fault.Kind
 		says string
 	}{
-		{"hangs in Learn", learn, fault.Crashed, "gave no answer within 2s while it learnt and was killed"},
+		{"hangs in Learn", learn, fault.Crashed, "gave no answer within 2s while it learned and was killed"},
 		{"hangs in Save", save, fault.Crashed, "gave no answer within 2s while it saved its weights and was killed"},
-		{"dies in Learn", learn, fault.Crashed, "died while it learnt: exit status 8"},
+		{"dies in Learn", learn, fault.Crashed, "died while it learned: exit status 8"},
 		{"dies in Load", func(ctx context.Context, l policy.Learner) error { return l.Load(ctx, nil) }, fault.Crashed, "died while it loaded weights: exit status 8"},
 		{"learns NaN", learn, fault.Protocol, "stats: have NaN"},
 		{"learns nothing", learn, fault.Protocol, "stats: are missing"},
@@ -224,7 +226,7 @@ func TestLearnerFaults(t *testing.T) {
 	require.True(t, fault.Retryable(err))
 }
 
-// Promise: what a policy is not made for is refused at once, and ends nothing.
+// Promise: a policy refuses at once what it does not support, and keeps running.
 func TestNoLearner(t *testing.T) {
 	l := openPolicy(t, faultyPolicy(t, "learns not"))
 	_, err := l.Learn(t.Context(), &policy.Experience{First: []int{0}}, 1)
@@ -240,9 +242,8 @@ func TestNoLearner(t *testing.T) {
 	require.ErrorContains(t, l.Act(t.Context(), []policy.Observation{observation("x")}, make([]policy.Decision, 1)), "the policy is closed")
 }
 
-// Promise: a policy that is only played is put into the state it was loaded
-// with when its process is started again, and saved as that, which makes nothing
-// new: what Save of the plug-in does is not asked for.
+// Promise: a policy that only acts is restarted with the state that was loaded, and
+// Save returns that state without asking the plug-in, whose Save is not called.
 func TestLoadedStateOutlivesProcess(t *testing.T) {
 	cfg := bandit(t)
 	teacher := openPolicy(t, cfg)
@@ -270,8 +271,8 @@ func TestLoadedStateOutlivesProcess(t *testing.T) {
 	require.Equal(t, uint64(1), l.Version())
 }
 
-// Promise: who waits for a policy that does not even read is not held up beyond
-// the deadline, nor is Close.
+// Promise: neither a request nor Close waits past the deadline for a policy that does
+// not even read.
 func TestStuckPolicy(t *testing.T) {
 	stuck := openPolicy(t, faultyPolicy(t, "stops"))
 	large := slices.Repeat([]policy.Observation{observation(strings.Repeat("long ", 1<<17))}, 16)
@@ -293,8 +294,7 @@ func TestStuckPolicy(t *testing.T) {
 	require.Less(t, time.Since(began), soon)
 }
 
-// Promise: kill -9 in the middle of many requests is one retryable error each,
-// and none is lost.
+// Promise: after kill -9 during many requests, each of them gets one retryable error.
 func TestKillNine(t *testing.T) {
 	l := openPolicy(t, faultyPolicy(t, "kills itself"))
 	id := asked(t, l)
@@ -306,8 +306,8 @@ func TestKillNine(t *testing.T) {
 	require.NotEqual(t, id, asked(t, l))
 }
 
-// Promise: keys reach the plug-in and nothing else: no error and no log shows
-// them, and one that is not set is told with all others.
+// Promise: secrets reach the plug-in and nothing else: no error and no log shows them,
+// and all variables that are not set are reported together.
 func TestKeys(t *testing.T) {
 	var log bytes.Buffer
 	cfg := bandit(t)
@@ -324,10 +324,10 @@ func TestKeys(t *testing.T) {
 	cfg.PassEnv = []string{"BANDIT_KEY", "ABSENT_ONE", "ABSENT_TWO", "NO NAME"}
 	_, err := host.OpenPolicy(t.Context(), cfg)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
-	require.EqualError(t, err, "pass_env[1]: the variable ABSENT_ONE is not set\npass_env[2]: the variable ABSENT_TWO is not set\npass_env[3]: \"NO NAME\" is no name of a variable")
+	require.EqualError(t, err, "pass_env[1]: the variable ABSENT_ONE is not set\npass_env[2]: the variable ABSENT_TWO is not set\npass_env[3]: \"NO NAME\" is not a variable name")
 }
 
-// Promise: a flood of output holds no request up.
+// Promise: a flood of output delays no request.
 func TestPolicyFlood(t *testing.T) {
 	cfg := faultyPolicy(t, "floods")
 	cfg.Limits.Output = 256 << 10
@@ -338,7 +338,7 @@ func TestPolicyFlood(t *testing.T) {
 	}
 }
 
-// Promise: what is said of a policy before it is used is what it is used with.
+// Promise: a check configures a policy exactly as a run does.
 func TestCheckPolicy(t *testing.T) {
 	found, err := host.CheckPolicy(t.Context(), bandit(t))
 	require.NoError(t, err)

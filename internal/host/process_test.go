@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 )
 
-// pid is where faulty says who it is.
+// pid returns the process id that faulty reports.
 func pid(t *testing.T, system string) int {
 	t.Helper()
 	id, err := strconv.Atoi(strings.SplitN(strings.TrimSpace(system), "\n", 2)[0])
@@ -31,7 +31,7 @@ func requireGone(t *testing.T, pid int) {
 	}, soon, 5*time.Millisecond, "process %d lives on", pid)
 }
 
-// Promise: no plug-in outlives a host that was killed, and no socket is left.
+// Promise: no plug-in outlives a host that was killed, and no socket is left behind.
 func TestNoOrphan(t *testing.T) {
 	temp := t.TempDir()
 	cmd := exec.Command(os.Args[0])
@@ -51,8 +51,8 @@ func TestNoOrphan(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Promise: Close ends the process, quickly, and leaves nothing in TMPDIR, even
-// if the plug-in is stuck.
+// Promise: Close ends the process quickly and leaves nothing in TMPDIR, even if the
+// plug-in hangs.
 func TestClose(t *testing.T) {
 	for _, mode := range []string{"behaves", "stops"} {
 		temp := t.TempDir()
@@ -80,7 +80,7 @@ func TestLongTempDir(t *testing.T) {
 	require.NoError(t, open(t, faulty(t, "behaves")).Close())
 }
 
-// Promise: a plug-in inherits no variable but the few that it needs.
+// Promise: a plug-in inherits only the few variables that it needs.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "secret")
 	cfg := faulty(t, "behaves")
@@ -105,8 +105,8 @@ func TestNoGrandchild(t *testing.T) {
 	requireGone(t, pid(t, after))
 }
 
-// Promise: a flood of output on every way there is slows no batch down to its
-// deadline, nor fills the memory.
+// Promise: a flood of output on any stream neither slows a batch down to its deadline
+// nor fills the memory.
 func TestFlood(t *testing.T) {
 	cfg := faulty(t, "floods")
 	cfg.Limits.Output = 256 << 10

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/host/disk"
 )
 
-// usePython makes the Python with gRPC the one that runs plug-ins.
+// usePython makes the Python with gRPC run the plug-ins.
 func usePython(t *testing.T) {
 	python := testneeds.PythonWith(t, "grpc", "google.protobuf")
 	path, err := exec.LookPath(python)
@@ -22,9 +22,9 @@ func usePython(t *testing.T) {
 	t.Setenv(disk.PythonVariable, path)
 }
 
-// Promise: a Python file is a plug-in as it is: merit_plugin need not be
-// installed, what lies beside the file can be imported, and nothing is written
-// there; a folder may start one too.
+// Promise: a Python file is a plug-in without changes: merit_plugin need not be
+// installed, the file can import from its folder, and nothing is written there. A
+// folder may start a Python file too.
 func TestPythonPlugin(t *testing.T) {
 	usePython(t)
 	dir, cache := t.TempDir(), t.TempDir()
@@ -45,7 +45,7 @@ func TestPythonPlugin(t *testing.T) {
 		require.Equal(t, digest, found.Digest)
 		require.NoDirExists(t, filepath.Join(dir, "__pycache__"))
 	}
-	// A copy that was spoilt is mended, and without a cache there is one of a moment.
+	// A damaged copy is repaired, and without a cache a temporary copy is used.
 	copies, err := filepath.Glob(filepath.Join(cache, "python", "*", "merit_plugin", "__init__.py"))
 	require.NoError(t, err)
 	for _, path := range copies {
@@ -60,14 +60,14 @@ func TestPythonPlugin(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Promise: a Python that cannot run plug-ins is said to be so, with what to do.
+// Promise: if a Python cannot run plug-ins, the error says so and what to do.
 func TestPythonThatCannot(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "maze.py")
 	require.NoError(t, os.WriteFile(script, nil, 0o600))
 	for text, says := range map[string]string{
 		"echo 3 9": "is Python 3.9; plug-ins need 3.11 or later",
 		"echo 3 12 grpc google.protobuf merit_plugin": "has no grpcio and no protobuf",
-		"exit 1": "is not a Python that runs",
+		"exit 1": "is not a working Python",
 	} {
 		python := filepath.Join(t.TempDir(), "python3")
 		require.NoError(t, os.WriteFile(python, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
@@ -78,5 +78,5 @@ func TestPythonThatCannot(t *testing.T) {
 	}
 	t.Setenv(disk.PythonVariable, "no-such-python")
 	_, err := host.Inspect(t.Context(), script)
-	require.ErrorContains(t, err, "no-such-python is not found")
+	require.ErrorContains(t, err, "no-such-python was not found")
 }

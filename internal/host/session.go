@@ -29,11 +29,11 @@ import (
 
 const (
 	describeDeadline = 5 * time.Second
-	stopGrace        = 2 * time.Second // for a plug-in to end by itself
+	stopGrace        = 2 * time.Second // how long a plug-in may take to exit by itself
 	forever          = 100 * 365 * 24 * time.Hour
 )
 
-// session is one life of a plug-in: its process and the connection to it.
+// session is one plug-in process and the connection to it.
 type session struct {
 	name        string
 	out         *process.Output
@@ -42,17 +42,17 @@ type session struct {
 	conn        *grpc.ClientConn
 	kind        string // Environment or Policy
 	description wire.Description
-	secrets     *strings.Replacer // of what the plug-in says
+	secrets     *strings.Replacer // hides secrets in what the plug-in prints and returns
 
-	killed atomic.Bool // the host ended it
-	late   atomic.Bool // a deadline was why
+	killed atomic.Bool // the host killed it
+	late   atomic.Bool // it missed a deadline
 	stop   sync.Once
 
-	waiting atomic.Uint64          // the batch that has no answer yet; 0 = none
-	place   atomic.Pointer[string] // where the plug-in was when its time was over
+	waiting atomic.Uint64          // the batch that has no reply yet; 0 = none
+	place   atomic.Pointer[string] // where the plug-in was when its deadline passed
 }
 
-// start launches a plug-in, shakes hands and asks who it is.
+// start launches a plug-in, performs the handshake and asks for its description.
 func start(ctx context.Context, l *launch) (*session, error) {
 	command, err := l.command()
 	if err != nil {
@@ -62,8 +62,8 @@ func start(ctx context.Context, l *launch) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Once connected, nobody needs the socket's name: removed now, it is not
-	// left behind even when this process is killed.
+	// Once connected, nothing needs the socket's name. Removing it now leaves no file
+	// behind, even if this process is killed.
 	defer os.RemoveAll(dir)
 	s := &session{name: nameOf(l.path), secrets: l.secrets}
 	s.out = process.NewOutput(l.log, s.name, l.limits.Output, l.secrets)
@@ -81,12 +81,12 @@ func start(ctx context.Context, l *launch) (*session, error) {
 			return s.process, nil
 		},
 		SkipHostEnv:      true,
-		StartTimeout:     2 * l.timeout, // the watchdog below is first
+		StartTimeout:     2 * l.timeout, // the watchdog below fires first
 		SyncStdout:       s.out,
 		SyncStderr:       s.out,
 		Logger:           hclog.NewNullLogger(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: dir},
-		// No keepalive: servers end connections that ping without work.
+		// No keepalive: gRPC servers close connections that ping without active calls.
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: l.timeout}),
@@ -107,8 +107,8 @@ func start(ctx context.Context, l *launch) (*session, error) {
 	return s, nil
 }
 
-// describe asks who the plug-in is. The service that answers is what kind it
-// is of.
+// describe asks the plug-in for its description. The service that answers tells its
+// kind.
 func (s *session) describe(ctx context.Context) error {
 	s.kind = Environment
 	request := &pb.DescribeRequest{Protocol: wire.Protocol}
@@ -129,7 +129,7 @@ func (s *session) describe(ctx context.Context) error {
 	return err
 }
 
-// is ends a session with a plug-in that is of another kind.
+// is closes the session and returns an error if the plug-in is of another kind.
 func (s *session) is(kind string) error {
 	if s.kind == kind {
 		return nil
@@ -138,7 +138,7 @@ func (s *session) is(kind string) error {
 	article := map[string]string{Environment: "an environment", Policy: "a policy"}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Refused, Where: s.name,
-		What: fmt.Sprintf("is the plug-in of %s, not of %s", article[s.kind], article[kind]),
+		What: fmt.Sprintf("is %s plug-in, not %s plug-in", article[s.kind], article[kind]),
 		Hint: "name it under " + s.kind + " in the configuration, or another one here",
 	}
 }
@@ -156,8 +156,8 @@ func (s *session) connect() error {
 	return nil
 }
 
-// call makes one call under a deadline; 0 is none. A session that fails it is
-// ended, and its error says how.
+// call makes one call under a deadline; 0 means none. If the call fails, call closes
+// the session and returns an error that explains why.
 func (s *session) call(ctx context.Context, doing string, limit time.Duration, rpc func(context.Context) error) error {
 	deadline := time.Now().Add(cmp.Or(limit, forever))
 	limited, cancel := context.WithDeadline(ctx, deadline)
@@ -166,20 +166,21 @@ func (s *session) call(ctx context.Context, doing string, limit time.Duration, r
 	if err == nil {
 		return nil
 	}
-	// The clock and not limited.Err: the plug-in's side keeps the deadline too,
-	// and on a busy machine its answer may come before our own timer.
+	// Compare with the clock rather than limited.Err: the plug-in's side keeps the
+	// deadline too, and on a busy machine its error may arrive before our own timer
+	// fires.
 	if !time.Now().Before(deadline) && ctx.Err() == nil {
 		s.late.Store(true)
 	}
 	return s.finish(ctx, err, doing, limit)
 }
 
-// finish ends a session after err. What the plug-in or its decoder said stays
-// as it is; what the transport said is explained.
+// finish closes a session after err. It returns errors of the plug-in and of its
+// decoder unchanged, and explains those of the transport.
 func (s *session) finish(ctx context.Context, err error, doing string, limit time.Duration) error {
 	said := fault.As(err) != nil || isJoined(err)
 	if !said {
-		// A connection ends a moment before its process can be waited for.
+		// The connection breaks a moment before the process can be waited for.
 		select {
 		case <-s.process.Exited:
 		case <-time.After(process.PipeGrace):
@@ -198,8 +199,8 @@ func isJoined(err error) bool {
 	return errors.As(err, &joined)
 }
 
-// kill ends the process group at once. It may be called from anywhere. A
-// process that is gone already was killed by somebody else, if at all.
+// kill kills the process group at once. It is safe to call from any goroutine. If the
+// process has exited already, the host did not kill it.
 func (s *session) kill() {
 	select {
 	case <-s.process.Exited:
@@ -209,19 +210,19 @@ func (s *session) kill() {
 	}
 }
 
-// expire kills the process because a deadline has passed.
+// expire kills the process because it missed a deadline.
 func (s *session) expire() {
 	s.late.Store(true)
 	s.kill()
 }
 
-// close lets the plug-in end by itself, kills it if it does not, and frees
-// everything.
+// close gives the plug-in time to exit by itself, kills it if it does not, and frees
+// all resources.
 func (s *session) close() {
 	s.stop.Do(func() {
 		done := make(chan struct{})
 		go func() {
-			s.client.Kill() // has no deadline of its own
+			s.client.Kill() // has no deadline
 			close(done)
 		}()
 		select {
@@ -234,14 +235,14 @@ func (s *session) close() {
 	})
 }
 
-// service dispenses the connection.
+// service hands out the gRPC connection.
 type service struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
 
-// GRPCServer implements goplugin.GRPCPlugin; plug-ins have their own.
+// GRPCServer implements goplugin.GRPCPlugin. Only plug-ins serve.
 func (*service) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
-	return errors.New("a host does not serve")
+	return errors.New("the host does not serve gRPC")
 }
 
 // GRPCClient implements goplugin.GRPCPlugin.

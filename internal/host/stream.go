@@ -13,15 +13,15 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// stream is what batches travel through: a lane, or gRPC's Run. Close ends it
-// at once, whoever waits for the other side.
+// stream carries batches: a lane, or gRPC's Run. Close ends it at once, even while a
+// call waits for the other side.
 type stream interface {
 	SendMsg(m any) error
 	RecvMsg(m any) error
 	io.Closer
 }
 
-// run is Run as a stream.
+// run adapts gRPC's Run to a stream.
 type run struct {
 	grpc.BidiStreamingClient[pb.Batch, pb.BatchReply]
 	cancel context.CancelFunc
@@ -33,8 +33,8 @@ func (r run) Close() error {
 	return nil
 }
 
-// build has the plug-in build the environment of cfg and opens a stream to it:
-// a lane, if the plug-in takes one.
+// build has the plug-in build the environment of cfg and opens a stream to it: a lane,
+// if the plug-in accepts one.
 func (s *session) build(ctx context.Context, cfg Config) (env.Spec, stream, error) {
 	var offer *lane.Offer
 	if !cfg.GRPCOnly {
@@ -66,15 +66,15 @@ func offerLane() (*lane.Offer, error) {
 	offer, err := lane.Listen(dir)
 	if err != nil {
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Exhausted, Where: dir, What: "cannot make the socket of a lane",
-			Hint: "make room there, or set TMPDIR", Err: err,
+			Boundary: fault.Storage, Kind: fault.Exhausted, Where: dir, What: "cannot create the socket of a lane",
+			Hint: "free disk space there, or set TMPDIR", Err: err,
 		}
 	}
 	return offer, nil
 }
 
-// configure builds the environment in the plug-in. Taken is the lane of the
-// offer, which may be nil, if the plug-in has taken it.
+// configure builds the environment in the plug-in. Offer may be nil. Taken is the
+// offered lane if the plug-in accepted it, or nil.
 func (s *session) configure(ctx context.Context, cfg Config, offer *lane.Offer) (spec env.Spec, taken stream, err error) {
 	if err := s.is(Environment); err != nil {
 		return spec, nil, err
@@ -97,7 +97,7 @@ func (s *session) configure(ctx context.Context, cfg Config, offer *lane.Offer) 
 		case offer == nil:
 			err = &fault.Error{
 				Boundary: fault.Plugin, Kind: fault.Protocol, Where: "lane", What: "was not offered",
-				Hint: "the plug-in breaks the contract of sdk/plugin/proto; ask its author",
+				Hint: "ask the plug-in's author to correct it: it breaks the contract of sdk/plugin/proto",
 			}
 		default:
 			taken, err = offer.Accept(ctx)

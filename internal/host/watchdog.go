@@ -10,21 +10,21 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// whereDeadline is how long a plug-in whose time is over has to say which slot
-// is stuck; one that is stopped says nothing.
+// whereDeadline is how long a plug-in that missed its deadline has to report which slot
+// is stuck. A stopped process does not answer.
 const whereDeadline = time.Second
 
-// errLate is that of a batch whose process was killed for being late.
+// errLate is the error of a batch whose process was killed because it was late.
 var errLate = errors.New("too late")
 
 const (
-	remembered = 256 // batches whose time is known
-	refresh    = 64  // batches between two looks at them
-	slack      = 20  // times the 99th percentile is still no hang
+	remembered = 256 // number of recent batch durations kept
+	refresh    = 64  // number of batches between two updates of the limit
+	slack      = 20  // a batch may take this many times the 99th percentile
 )
 
-// watchdog learns how long a batch may take: never less than configured, more
-// for a plug-in that is slow but steady.
+// watchdog learns how long a batch may take: never less than configured, and more for a
+// plug-in that is always slow.
 type watchdog struct {
 	configured time.Duration
 	limit      time.Duration
@@ -36,7 +36,7 @@ func newWatchdog(configured time.Duration) *watchdog {
 	return &watchdog{configured: configured, limit: configured}
 }
 
-// observe notes a batch that was answered.
+// observe records the duration of an answered batch.
 func (w *watchdog) observe(d time.Duration) {
 	if len(w.times) < remembered {
 		w.times = append(w.times, d)
@@ -50,8 +50,8 @@ func (w *watchdog) observe(d time.Duration) {
 	}
 }
 
-// overdue ends a process because batch seq takes too long, unless the answer
-// comes while the plug-in is asked where it is. Through is the batch's stream.
+// overdue kills a process because batch seq takes too long, unless the reply arrives
+// while overdue asks the plug-in where it is. Through is the batch's stream.
 func (s *session) overdue(seq uint64, slots int, through stream) {
 	if s.waiting.Load() != seq {
 		return

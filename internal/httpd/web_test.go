@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
@@ -96,6 +97,7 @@ func final(t *testing.T, from *bufio.Reader) *http.Response {
 // Promise: a client that has sent a whole request and closes its own direction
 // gets its answer, over TCP and TLS, in HTTP/1.1 and 1.0.
 func TestHalfClosedClientsAreAnswered(t *testing.T) {
+	testneeds.NotShort(t)
 	entered, proceed := make(chan context.Context), make(chan bool)
 	h := func(w http.ResponseWriter, r *http.Request) {
 		entered <- r.Context()
@@ -299,6 +301,7 @@ func TestGuesses(t *testing.T) {
 // empty data is read at a bounded rate: most of what it sends is not taken within
 // the time in which an unpaced server takes everything.
 func TestFloodsArePaced(t *testing.T) {
+	testneeds.NotShort(t)
 	address := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }, 100, true)
 	for name, flood := range map[string]func(f *http2.Framer, id uint32) error{
 		"ping":     func(f *http2.Framer, _ uint32) error { return f.WritePing(false, [8]byte{}) },

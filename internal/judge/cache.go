@@ -18,16 +18,16 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Bounds on what is kept.
+// Limits of the cache.
 const (
-	maxMemory = 64 << 20           // bytes of answers in memory; more are kept in the folder only
-	maxFile   = 8*maxAnswer + 4096 // escapes make text longer
+	maxMemory = 64 << 20           // bytes of answers in memory; further answers are only in the folder
+	maxFile   = 8*maxAnswer + 4096 // JSON escapes make text longer
 )
 
-// cache keeps answers that could be used, by the digest of their question: the
-// same question has the same answer, also of a model that would give another.
+// cache stores usable answers by the digest of their question. The same question therefore
+// always has the same answer, even if the model would now answer differently.
 type cache struct {
-	dir string // "" is memory only
+	dir string // "" stores answers in memory only
 	log *slog.Logger
 
 	asking singleflight.Group
@@ -42,15 +42,15 @@ func newCache(dir string, log *slog.Logger) *cache {
 	return &cache{dir: dir, log: log, kept: map[string]verdict{}}
 }
 
-// key is the digest of q and of everything else that decides the answer.
+// key returns the digest of q and of everything else that determines the answer.
 func (j *Judge) key(q Question) (string, error) {
 	text, err := json.Marshal([]any{abi, j.opts.Identity, q})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }
 
-// get returns the verdict for key about n trajectories, which ask finds out if
-// it is not kept. Those who want the same at one time wait for one answer.
+// get returns the cached verdict for key about n trajectories, or calls ask and caches its
+// verdict. Concurrent calls with the same key wait for one answer.
 func (c *cache) get(ctx context.Context, key string, n int, ask func() (verdict, error)) (v verdict, cached bool, err error) {
 	for {
 		asked := false
@@ -67,13 +67,13 @@ func (c *cache) get(ctx context.Context, key string, n int, ask func() (verdict,
 		})
 		stopped := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 		if !asked && stopped && ctx.Err() == nil {
-			continue // the one who asked was stopped, not we
+			continue // the call that asked was canceled, not this one
 		}
 		return found.(verdict), !asked && err == nil, err
 	}
 }
 
-// entry is a file of the folder.
+// entry is the content of a file in the folder.
 type entry struct {
 	Answer   Answer `json:"answer"`
 	Attempts int    `json:"attempts"`
@@ -95,7 +95,7 @@ func (c *cache) load(key string, n int) (verdict, bool) {
 	text, err := io.ReadAll(io.LimitReader(f, maxFile))
 	var e entry
 	if err != nil || strictjson.Unmarshal(text, &e) != nil || e.Digest != digest(e.Answer.Text) {
-		return v, false // damaged: it is asked again and replaced
+		return v, false // damaged: ask again and replace it
 	}
 	scores, problem := read(e.Answer, n)
 	v = verdict{answer: e.Answer, attempts: e.Attempts, scores: scores}
@@ -118,7 +118,7 @@ func (c *cache) keep(key string, v verdict) {
 		err = renameio.WriteFile(c.file(key), text, 0o644, renameio.WithTempDir(c.dir))
 	}
 	if err != nil {
-		c.warn.Do(func() { c.log.Warn("the judge's answers cannot be kept", "folder", c.dir, "error", err) })
+		c.warn.Do(func() { c.log.Warn("cannot write the judge's answers to the cache", "folder", c.dir, "error", err) })
 	}
 }
 

@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whims is a model that never says the same twice.
-func whims() *script {
+// changeable is a model that gives a different answer each time.
+func changeable() *script {
 	return &script{answer: func(_ context.Context, n int, _ judge.Question) (judge.Answer, error) {
 		return judge.Answer{Text: fmt.Sprintf(`{"1":{"score":0.%d},"2":{"score":0}}`, n), Usage: judge.Usage{PromptTokens: 7}}, nil
 	}}
 }
 
-// Promise: the same question has the same answer, whoever asks, when and how
-// many at one time, and it is paid for once.
+// Promise: the same question has the same answer for every caller, at any time and
+// concurrently, and is paid for once.
 func TestTheSameQuestionHasOneAnswer(t *testing.T) {
-	m := whims()
+	m := changeable()
 	j := build(t, m, func(_ *judge.Config, o *judge.Options) { o.InFlight = 8 })
 	var groups []*rl.Group
 	for range 20 {
@@ -39,11 +39,11 @@ func TestTheSameQuestionHasOneAnswer(t *testing.T) {
 	require.Equal(t, judge.Totals{Questions: 20, Cached: 19, Usage: judge.Usage{PromptTokens: 7}}, j.Totals())
 }
 
-// Promise: a folder keeps answers from process to process, by all that decides
-// them; what is damaged there is asked again and replaced.
+// Promise: a folder keeps answers between processes, by everything that determines them; a
+// damaged answer is asked for again and replaced.
 func TestCacheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "answers")
-	m := whims()
+	m := changeable()
 	judged := func(identity string) float64 {
 		j := build(t, m, func(c *judge.Config, o *judge.Options) { c.Cache, o.Identity = dir, identity })
 		return scoresOf(t, j.EvaluateGroup(t.Context(), replies("a", "b")))[0]
@@ -69,15 +69,15 @@ func TestCacheFolder(t *testing.T) {
 	require.Len(t, m.asked, asked+1, "another model is another question")
 }
 
-// Promise: a folder that cannot be written costs a warning, not a score; an
-// answer that cannot be used is not kept.
+// Promise: a folder that cannot be written causes a warning and costs no score; an unusable
+// answer is not cached.
 func TestWhatIsNotKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	j := build(t, whims(), func(c *judge.Config, _ *judge.Options) { c.Cache = filepath.Join(file, "folder") })
+	j := build(t, changeable(), func(c *judge.Config, _ *judge.Options) { c.Cache = filepath.Join(file, "folder") })
 	scoresOf(t, j.EvaluateGroup(t.Context(), replies("a", "b")))
 
-	m := says("no", "no", `{"1":{"score":1}}`)
+	m := answering("no", "no", `{"1":{"score":1}}`)
 	dir := t.TempDir()
 	j = build(t, m, func(c *judge.Config, _ *judge.Options) { c.Cache = dir })
 	require.Equal(t, reward.ABIViolation, j.Evaluate(t.Context(), replies("a")[0]).Outcome)
@@ -87,8 +87,8 @@ func TestWhatIsNotKept(t *testing.T) {
 	require.Equal(t, reward.Scored, j.Evaluate(t.Context(), replies("a")[0]).Outcome)
 }
 
-// Promise: one who is stopped while asking takes nobody along who waits for
-// the same answer.
+// Promise: canceling a caller that is asking does not cancel others that wait for the same
+// answer.
 func TestOneWhoIsStoppedTakesNobodyAlong(t *testing.T) {
 	first, cancel := context.WithCancel(t.Context())
 	asked := make(chan struct{})

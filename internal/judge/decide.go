@@ -9,19 +9,19 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// attempts is how often a question is asked: an answer that cannot be used is
-// asked for once more, with what is wrong with it.
+// attempts is how often the judge asks a question: after an unusable answer it asks once more
+// and says what was wrong.
 const attempts = 2
 
-// verdict is an answer and what it means.
+// verdict is an answer with the scores read from it.
 type verdict struct {
 	answer   Answer
 	attempts int
 	scores   []score // by place; nil if the answer cannot be used
 }
 
-// decide returns the verdict about g by rubric: one that is kept, or the model's. An
-// error may come with an answer that cannot be used.
+// decide returns the verdict about g by rubric, from the cache or from the model. It may
+// return both an error and an answer that could not be used.
 func (j *Judge) decide(ctx context.Context, rubric string, g *group) (verdict, error) {
 	q, err := j.question(rubric, g)
 	if err != nil {
@@ -29,7 +29,7 @@ func (j *Judge) decide(ctx context.Context, rubric string, g *group) (verdict, e
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, j.cfg.Timeout, &fault.Error{
 		Boundary: fault.Model, Kind: fault.Timeout, What: fmt.Sprintf("no answer within %v", j.cfg.Timeout),
-		Hint: "raise timeout, or ask a faster model", Retry: true,
+		Hint: "raise timeout, or use a faster model", Retry: true,
 	})
 	defer cancel()
 	key, err := j.key(q)
@@ -44,12 +44,12 @@ func (j *Judge) decide(ctx context.Context, rubric string, g *group) (verdict, e
 	return v, err
 }
 
-// ask puts q to the model until an answer about n trajectories can be used.
+// ask puts q to the model until the answer has usable scores for n trajectories.
 func (j *Judge) ask(ctx context.Context, q Question, n int) (v verdict, err error) {
 	first, problem := q, ""
 	for v.attempts < attempts {
 		if v.attempts > 0 {
-			q = again(first, v.answer, problem)
+			q = followUp(first, v.answer, problem)
 			j.totals.again()
 		}
 		answer, err := j.model.Ask(ctx, q)
@@ -65,11 +65,11 @@ func (j *Judge) ask(ctx context.Context, q Question, n int) (v verdict, err erro
 	}
 	return v, &fault.Error{
 		Boundary: fault.Model, Kind: fault.Protocol, What: problem, Err: ErrUnusable,
-		Hint: "use a server that enforces a JSON Schema, a larger model or smaller groups; if it was cut, raise max_tokens",
+		Hint: "use a server that enforces a JSON Schema, a larger model or smaller groups; if the answer was cut off, raise max_tokens",
 	}
 }
 
-// bounded is a as it is read and kept.
+// bounded returns a with its text cut to the size that is read and stored.
 func bounded(a Answer) Answer {
 	a.Text = strings.ToValidUTF8(a.Text[:min(len(a.Text), maxAnswer)], "\uFFFD")
 	a.Model = clean(a.Model, 200)

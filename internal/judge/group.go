@@ -13,19 +13,19 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// group is what the judge is shown of the members of a group: those that differ,
-// in the order of the question.
+// group is what the judge sees of the members of a group: the distinct ones, in the order of
+// the question.
 type group struct {
-	context string   // the messages that all begin with, as JSON; empty if there are none
-	shown   []string // the messages behind those, as JSON, by place
-	place   []int    // of each member in shown
+	context string   // the messages that all members begin with, as JSON; empty if there are none
+	shown   []string // the messages after those, as JSON, by place
+	place   []int    // the index of each member in shown
 }
 
-// id names the trajectory at a place: 1, 2, 3 …
+// id returns the id of the trajectory at a place: 1, 2, 3 …
 func id(place int) string { return strconv.Itoa(place + 1) }
 
-// newGroup puts what members say into an order that is a function of what they
-// say and of seed, not of the order in which they come.
+// newGroup orders the members by a function of their content and of seed, independent of the
+// order of the argument.
 func newGroup(members []*rl.Trajectory, seed rl.Seed, reversed bool) (*group, error) {
 	type distinct struct {
 		digest   [sha256.Size]byte
@@ -49,7 +49,7 @@ func newGroup(members []*rl.Trajectory, seed rl.Seed, reversed bool) (*group, er
 	for i, d := range order {
 		seed = seed.Child(binary.LittleEndian.Uint64(d.digest[:])).Child(uint64(i))
 	}
-	for i := len(order) - 1; i > 0; i-- { // Fisher and Yates
+	for i := len(order) - 1; i > 0; i-- { // Fisher–Yates shuffle
 		k := int(seed.Child(uint64(i)).Uniform() * float64(i+1))
 		order[i], order[k] = order[k], order[i]
 	}
@@ -79,8 +79,8 @@ func newGroup(members []*rl.Trajectory, seed rl.Seed, reversed bool) (*group, er
 	return g, nil
 }
 
-// texts returns the messages of t as JSON in which < and > are escaped, so that
-// no message can end the element in which it is shown.
+// texts returns the messages of t as JSON in which < and > are escaped, so that no message can
+// close the element that contains it.
 func texts(t *rl.Trajectory) ([]string, error) {
 	out := make([]string, len(t.Messages))
 	for i, m := range t.Messages {
@@ -88,7 +88,7 @@ func texts(t *rl.Trajectory) ([]string, error) {
 		if err != nil {
 			return nil, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("trajectory %s, message %d", t.ID, i),
-				What: "cannot be written as JSON", Err: err, Hint: "correct the message",
+				What: "the message cannot be written as JSON", Err: err, Hint: "correct the message",
 			}
 		}
 		out[i] = string(text)
@@ -96,7 +96,7 @@ func texts(t *rl.Trajectory) ([]string, error) {
 	return out, nil
 }
 
-// commonPrefix is how many messages all lists begin with.
+// commonPrefix returns how many leading messages all lists share.
 func commonPrefix(lists [][]string) int {
 	n := len(lists[0])
 	for _, list := range lists[1:] {

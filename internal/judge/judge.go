@@ -1,11 +1,10 @@
-// Package judge scores with a language model where nothing can be verified: it
-// shows a group of trajectories to a model and takes its word for which is
-// better. The scores of a group are relative to each other (RULER, of
-// OpenPipe's ART), which is all that group-relative advantages need.
+// Package judge scores trajectories with a language model, for tasks that cannot be verified.
+// It shows a group of trajectories to a model and asks which are better. The scores of a group
+// are relative to each other (RULER, from OpenPipe's ART), which is all that group-relative
+// advantages need.
 //
-// A judge is a reward.Scorer as a module is. What it says is untrusted: an
-// answer that cannot be matched with the members by id leaves all of them
-// without a score, never with 0.
+// A judge is a reward.Scorer, as a module is. Its answers are untrusted: if an answer cannot
+// be matched with the members by id, no member gets a score, and none gets 0.
 package judge
 
 import (
@@ -22,18 +21,17 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Options are what a judge needs beside its configuration.
+// Options holds what a judge needs besides its configuration.
 type Options struct {
-	// Identity is all that decides what Model answers, such as its name and the
-	// server's address: part of the digest, and so of what is cached.
+	// Identity holds everything that determines the answers of Model, such as its name and the
+	// server's address. It is part of the judge's digest and of the cache keys.
 	Identity string
-	// InFlight is how many questions Model takes at one time.
+	// InFlight is how many questions Model accepts concurrently.
 	InFlight int
-	// Reversed shows the members in the reverse order, to find out whether it
-	// matters.
+	// Reversed shows the members in reverse order, to measure position bias.
 	Reversed bool
-	// Log is told what harms no score, such as a cache that cannot be written;
-	// nil is nowhere.
+	// Log receives problems that do not affect scores, such as a cache that cannot be written;
+	// nil discards them.
 	Log *slog.Logger
 }
 
@@ -50,11 +48,10 @@ type Judge struct {
 
 var _ reward.GroupScorer = (*Judge)(nil)
 
-// abi is the version of the prompt and of how answers are read.
+// abi is the version of the prompt and of the parser of answers.
 const abi = "judge/1"
 
-// New returns a judge that asks model. It reads the rubric's file, if there is
-// one.
+// New returns a judge that asks model. It reads the rubric file if one is configured.
 func New(cfg Config, model Model, o Options) (*Judge, error) {
 	rubric, err := cfg.rubric()
 	if err != nil {
@@ -80,25 +77,24 @@ func (j *Judge) Info() reward.Info {
 	}
 }
 
-// Evaluate implements reward.Scorer: t is judged on its own.
+// Evaluate implements reward.Scorer: it judges t alone.
 func (j *Judge) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
-	return j.together(ctx, j.rubric, []*rl.Trajectory{t})[0]
+	return j.judgeTogether(ctx, j.rubric, []*rl.Trajectory{t})[0]
 }
 
-// EvaluateBy judges t on its own by a rubric in the place of the configured one,
-// such as a single question about what was done. Nothing but its length is
-// checked: whoever writes it decides what the judge looks for.
+// EvaluateBy judges t alone by rubric instead of the configured rubric, for example by a
+// single question about t. It checks only the length of rubric: the author of the rubric
+// decides what the judge looks for.
 func (j *Judge) EvaluateBy(ctx context.Context, rubric string, t *rl.Trajectory) reward.Evaluation {
-	return j.together(ctx, rubric, []*rl.Trajectory{t})[0]
+	return j.judgeTogether(ctx, rubric, []*rl.Trajectory{t})[0]
 }
 
-// EvaluateGroup implements reward.GroupScorer. Members that say the same are
-// shown once and share the score: a group in which all do is a group of one,
-// which the judge is asked about as about any other, since a score that nobody
-// gave would stand in every mean.
+// EvaluateGroup implements reward.GroupScorer. Identical members are shown once and share the
+// score. A group of identical members is judged too, as a group of one, because an invented
+// score would count in every mean.
 func (j *Judge) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
 	if j.cfg.Mode == Ruler {
-		return j.together(ctx, j.rubric, members)
+		return j.judgeTogether(ctx, j.rubric, members)
 	}
 	out := make([]reward.Evaluation, len(members))
 	for i, t := range members {
@@ -107,8 +103,8 @@ func (j *Judge) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []r
 	return out
 }
 
-// together judges members by rubric in one question.
-func (j *Judge) together(ctx context.Context, rubric string, members []*rl.Trajectory) []reward.Evaluation {
+// judgeTogether judges members by rubric in one question.
+func (j *Judge) judgeTogether(ctx context.Context, rubric string, members []*rl.Trajectory) []reward.Evaluation {
 	began := time.Now()
 	out := make([]reward.Evaluation, len(members))
 	g, err := newGroup(members, rl.Seed(j.cfg.Seed), j.opts.Reversed)
@@ -134,7 +130,7 @@ func (j *Judge) together(ctx context.Context, rubric string, members []*rl.Traje
 	return out
 }
 
-// failure is the outcome of members about which there is no verdict.
+// failure returns the evaluation of members that have no verdict.
 func failure(ctx context.Context, err error) reward.Evaluation {
 	if err == nil {
 		return reward.Evaluation{}

@@ -5,16 +5,16 @@ import (
 	"github.com/merit-rl/merit/internal/models/chat"
 )
 
-// What is asked and answered.
+// Names of package chat that judges use.
 type (
-	// Model is the language model behind a judge. An error of it that is ErrTooLong
-	// or ErrUnusable is about this question, whoever answers it; ErrClosed means that
-	// no question will be answered any more; any other means that the model is away.
+	// Model is the language model behind a judge. ErrTooLong and ErrUnusable concern only this
+	// question, whichever model answers it; ErrClosed means that no further question will be
+	// answered; any other error means that the model is unavailable.
 	Model = chat.Model
 	// Question is one request.
 	Question = chat.Question
-	// Answer is what a model said.
+	// Answer is the response of a model.
 	Answer = chat.Answer
-	// Usage is what an answer cost.
+	// Usage is the cost of an answer.
 	Usage = reward.Usage
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Note is what a judge keeps with each trajectory that it was asked about.
-// Tokens are not in it: servers count the same text in different ways from one
-// request to the next (llama.cpp does), and a run's bytes must not follow them.
+// Note is what a judge stores with each trajectory that it judged. It leaves out tokens:
+// servers such as llama.cpp count the same text differently from one request to the next, and
+// the bytes of a run must not depend on that.
 type Note struct {
 	ID       string `json:"id"` // of the trajectory, in the answer
 	Of       int    `json:"of"` // how many different trajectories were judged together
@@ -22,12 +22,12 @@ type Note struct {
 func (v verdict) note(g *group, place int) json.RawMessage {
 	text, err := json.Marshal(Note{ID: id(place), Of: len(g.shown), Answer: v.answer.Text, Attempts: v.attempts, Model: v.answer.Model})
 	if err != nil {
-		panic(err) // text and numbers always are JSON
+		panic(err) // strings and integers always marshal
 	}
 	return text
 }
 
-// ReadNote reads what a judge has kept with a trajectory.
+// ReadNote parses the note that a judge stored with a trajectory.
 func ReadNote(text json.RawMessage) (Note, error) {
 	var n Note
 	if err := strictjson.Unmarshal(text, &n); err != nil {
@@ -36,8 +36,7 @@ func ReadNote(text json.RawMessage) (Note, error) {
 	return n, nil
 }
 
-// Place is where the trajectory stood among those that were judged together,
-// from 0.
+// Place returns the index of the trajectory among those judged together, from 0.
 func (n Note) Place() int {
 	i, _ := strconv.Atoi(n.ID) // ids are 1, 2, 3 …
 	return i - 1

@@ -15,25 +15,24 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Bounds on what a model says.
+// Limits of a model's answer.
 const (
-	maxAnswer = 1 << 20 // bytes of an answer that is read at all
-	maxReason = 2000    // bytes of an explanation or an error that is kept
+	maxAnswer = 1 << 20 // largest answer that is parsed, in bytes
+	maxReason = 2000    // largest explanation or error that is stored, in bytes
 )
 
-// Answers that give no scores, and questions that are not asked. A Model says
-// by them what is wrong with a question and not with itself: that it is longer
-// than its context, or that it will not answer it.
+// A Model returns these errors if the question is at fault and not the model: the question is
+// longer than the model's context, or the model refuses to answer it.
 var (
 	ErrUnusable = errors.New("the answer cannot be used")
 	ErrTooLong  = errors.New("the question is too long")
 )
 
-// ErrClosed says that a Model answers no further question: its key or its name
-// is refused, or its budget is spent. The evaluation that meets it is fatal.
-var ErrClosed = errors.New("the judge answers no further question")
+// ErrClosed means that a Model will answer no further question: its key or model name is
+// refused, or its budget is spent. The evaluation that gets it is fatal.
+var ErrClosed = errors.New("the judge accepts no further questions")
 
-// score is what the judge says of one trajectory.
+// score is the judge's score of one trajectory.
 type score struct {
 	value       float64
 	explanation string
@@ -43,8 +42,8 @@ func (s score) evaluation() reward.Evaluation {
 	return reward.Evaluation{Outcome: reward.Scored, Result: rl.EvaluateResult{Score: s.value, IsScoreValid: true, Reason: s.explanation}}
 }
 
-// read returns the scores of n trajectories by place, or why the answer does
-// not have them.
+// read returns the scores of n trajectories by place, or says why the answer does not have
+// them.
 func read(a Answer, n int) (scores []score, problem string) {
 	text := []byte(a.JSON)
 	if text == nil {
@@ -78,7 +77,7 @@ func read(a Answer, n int) (scores []score, problem string) {
 	return scores, ""
 }
 
-// readEntry reads what stands under an id.
+// readEntry reads the value of one id.
 func readEntry(text []byte) (s score, problem string) {
 	fields, problem := object(text)
 	if problem != "" {
@@ -98,7 +97,7 @@ func readEntry(text []byte) (s score, problem string) {
 	return s, ""
 }
 
-// object returns the values of a JSON object by key. No key may come twice.
+// object returns the values of a JSON object by key. Duplicate keys are a problem.
 func object(text []byte) (values map[string]json.RawMessage, problem string) {
 	if begin := bytes.TrimSpace(text); len(begin) == 0 || begin[0] != '{' {
 		return nil, "it is not a JSON object"
@@ -114,8 +113,8 @@ func object(text []byte) (values map[string]json.RawMessage, problem string) {
 	}
 }
 
-// clean makes text of a model fit for a line: valid, without control characters
-// and of at most limit bytes.
+// clean makes a model's text safe to print on one line: valid UTF-8, without control
+// characters, and at most limit bytes.
 func clean(s string, limit int) string {
 	cut := len(s) > limit
 	s = strings.ToValidUTF8(s[:min(len(s), limit)], "")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: a reply that nests deeply is one problem, not a crash.
+// Promise: a deeply nested reply is reported as a problem and does not crash.
 func TestDeepReplies(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`, `[{"a":`} {
 		v := strings.Repeat(open, 100_000)
@@ -23,8 +23,8 @@ func TestDeepReplies(t *testing.T) {
 	}
 }
 
-// Promise: whatever a model says, there are either as many scores from 0 to 1
-// as were asked for, with reasons that fit a line, or a problem in words.
+// Promise: for any answer, read returns either as many scores from 0 to 1 as requested, with
+// one-line reasons, or a problem.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		`{"1":{"explanation":"ok","score":0.5},"2":{"explanation":"","score":1}}`, `{"1":{"score":1},"1":{"score":0}}`, `{"1":{}}`, `{`, `[]`, ``,
@@ -51,8 +51,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Promise: a judge stands beside other rewards as one of them: its score
-// counts at the last message by its weight, its words stand under its name.
+// Promise: a judge works next to other rewards: its score counts at the last message by its
+// weight, and its note is stored under its name.
 func TestBesideAnotherReward(t *testing.T) {
 	j, err := New(DefaultConfig(), fixed(`{"1":{"explanation":"plain","score":0.5}}`), Options{})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestBesideAnotherReward(t *testing.T) {
 	require.Contains(t, string(got[0].Notes["taste"]), `"answer":"no"`)
 }
 
-// fixed is a model with one answer.
+// fixed is a model that always gives the same answer.
 type fixed string
 
 func (f fixed) Ask(context.Context, Question) (Answer, error) { return Answer{Text: string(f)}, nil }

@@ -9,7 +9,7 @@ import (
 // Totals is what a judge was asked and what that cost.
 type Totals = reward.Asked
 
-// counters are Totals that several goroutines add to.
+// counters is a Totals that is safe for concurrent use.
 type counters struct {
 	mu sync.Mutex
 	t  Totals
@@ -33,8 +33,8 @@ func (c *counters) again()         { c.add(func(t *Totals) { t.Retried++ }) }
 func (c *counters) unscored(n int) { c.add(func(t *Totals) { t.Unscored += n }) }
 func (c *counters) spend(u Usage)  { c.add(func(t *Totals) { t.Usage.Add(u) }) }
 
-// Totals returns what the judge was asked so far, and what that cost: tokens
-// of every answer, used or not, but none of those that were kept.
+// Totals returns what the judge was asked so far and what that cost: the tokens of every
+// answer, used or not, except cached ones.
 func (j *Judge) Totals() Totals {
 	j.totals.mu.Lock()
 	defer j.totals.mu.Unlock()

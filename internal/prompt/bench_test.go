@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/internal/prompt"
 )
 
-// BenchmarkSearch is a whole search with a model that answers at once: what the
-// house adds to the time of its models, by call.
+// BenchmarkSearch is a whole search with a model that answers at once: the overhead of the
+// search per call.
 func BenchmarkSearch(b *testing.B) {
 	calls := 0
 	for b.Loop() {

@@ -13,30 +13,30 @@ import (
 	"github.com/merit-rl/merit/internal/models/chat"
 )
 
-// call is a question, and if it is a play the task that it is about.
+// call is a question; if it is a play, it includes the task.
 type call struct {
 	use  Use
 	q    Question
 	task *rl.Task
 	key  string // digest
-	id   string // of the trajectory
+	id   string // id of the trajectory
 }
 
-// errBudget ends a search, and is no failure.
+// errBudget stops a search without being a failure.
 var errBudget = errors.New("the budget is used up")
 
-// caller asks models, by the journal first, and counts.
+// caller returns answers from the journal, or asks models, and counts what is spent.
 type caller struct {
 	settings *Settings
 	spent    Spent
-	plays    Spent // of spent, those of plays
-	reserve  int   // calls that are kept back
-	must     bool  // what was kept back is being spent
-	live     bool  // the journal has nothing more
+	plays    Spent // the part of spent that plays used
+	reserve  int   // calls that are reserved
+	must     bool  // the reserve may be spent
+	live     bool  // the journal is exhausted
 }
 
-// ask returns the answers to calls, in their order. Either all are affordable
-// or none is made.
+// ask returns the answers to calls, in order. If the budget does not allow all of them, ask
+// makes none.
 func (c *caller) ask(ctx context.Context, calls []call, tell func(done int)) ([]Entry, error) {
 	if !c.affords(len(calls)) {
 		return nil, errBudget
@@ -50,8 +50,8 @@ func (c *caller) ask(ctx context.Context, calls []call, tell func(done int)) ([]
 		if c.live = !ok; ok {
 			if want := calls[len(out)]; e.Key != want.key || e.Use != want.use {
 				return nil, &fault.Error{
-					Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("journal, entry %d", c.spent.Calls), What: "answers another question than the one that is asked here",
-					Hint: "start again in another directory; a search goes on only with the settings, tasks and version of Merit that it began with",
+					Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("journal, entry %d", c.spent.Calls), What: "answers a different question than the one asked here",
+					Hint: "start again in another directory; a search can be resumed only with the settings, tasks and version of Merit that it started with",
 				}
 			}
 			out = append(out, e)
@@ -69,8 +69,8 @@ func (c *caller) ask(ctx context.Context, calls []call, tell func(done int)) ([]
 	return append(out, more...), nil
 }
 
-// askNow asks models, several at one time, and keeps each answer when all before
-// it are kept: a journal is always the beginning of the whole.
+// askNow asks models concurrently and appends each answer to the journal only after all
+// earlier ones, so that a journal is always a prefix of the complete one.
 func (c *caller) askNow(ctx context.Context, calls []call, tell func(done int)) ([]Entry, error) {
 	out, done, errs := make([]Entry, len(calls)), make([]bool, len(calls)), make([]error, len(calls))
 	inner, cancel := context.WithCancel(ctx)
@@ -107,12 +107,12 @@ func (c *caller) askNow(ctx context.Context, calls []call, tell func(done int)) 
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "the search was stopped", Err: context.Cause(ctx), Hint: "the same command goes on with it"}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "the search was stopped", Err: context.Cause(ctx), Hint: "run the same command again to resume it"}
 	}
 	return out, first(errs)
 }
 
-// first is the error that does not only say that another one came before it.
+// first returns the first error that is not merely a consequence of another one.
 func first(errs []error) error {
 	var stopped error
 	for _, err := range errs {
@@ -125,7 +125,7 @@ func first(errs []error) error {
 	return stopped
 }
 
-// one asks a model, and has a play scored.
+// one asks a model and, for a play, scores the answer.
 func (c *caller) one(ctx context.Context, x *call) (Entry, error) {
 	s := c.settings
 	model := s.Editor
@@ -173,8 +173,8 @@ func (c *caller) count(e Entry) {
 	}
 }
 
-// affords reports whether n more calls leave what is kept back. Tokens are
-// judged by the mean of what calls took so far.
+// affords reports whether the budget allows n more calls besides the reserve. It estimates
+// tokens by the mean of the calls so far.
 func (c *caller) affords(n int) bool {
 	b := c.settings.Budget
 	switch {

@@ -7,35 +7,35 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// How says where a candidate comes from.
+// How says how a candidate was made.
 type How string
 
-// The closed set of origins.
+// The origins of candidates.
 const (
-	Start      How = "start"      // what the user wrote
+	Start      How = "start"      // the user's prompt
 	Edit       How = "edit"       // its parent, rewritten after a critique
-	Paraphrase How = "paraphrase" // its parent in other words
+	Paraphrase How = "paraphrase" // its parent, paraphrased
 )
 
-// Candidate is a prompt and where it comes from.
+// Candidate is a prompt and its origin.
 type Candidate struct {
-	ID       int    `json:"id"` // 0 is the start; others in order of their making
+	ID       int    `json:"id"` // 0 is the start; others in order of creation
 	Text     string `json:"text"`
 	How      How    `json:"how"`
-	Parent   int    `json:"parent"`             // ID; −1 of the start
-	Round    int    `json:"round"`              // in which it was made; 0 of the start
-	Critique string `json:"critique,omitempty"` // of its parent, which the edit answers
-	// Train is what it scored on all training tasks that it played. Candidates
-	// played other tasks, so these numbers are not what decided.
+	Parent   int    `json:"parent"`             // ID; −1 for the start
+	Round    int    `json:"round"`              // round in which it was made; 0 for the start
+	Critique string `json:"critique,omitempty"` // critique of its parent that led to the edit
+	// Train is the score on all training tasks that the candidate played. Candidates played
+	// different tasks, so the selection does not compare these numbers.
 	Train Estimate `json:"train"`
-	// Beams are the rounds after which it stood in the beam.
+	// Beams are the rounds after which the candidate was in the beam.
 	Beams []int `json:"beams,omitempty"`
 }
 
-// worth is what one answer was worth.
+// worth is the evaluation of one answer.
 type worth struct {
 	outcome reward.Outcome
-	score   float64 // if outcome is scored
+	score   float64 // valid if outcome is scored
 	answer  string
 	reason  string
 }
@@ -43,11 +43,11 @@ type worth struct {
 // candidate is a Candidate during the search.
 type candidate struct {
 	Candidate
-	train, held map[int]worth // by the task's place in its list
+	train, held map[int]worth // by the index of the task in its list
 }
 
-// mean is the mean score on tasks. It is not ok if too many of them, or all,
-// have no score: such a candidate has no rank.
+// mean returns the mean score on tasks. If too many of them, or all, have no score, ok is
+// false and the candidate cannot be ranked.
 func (c *candidate) mean(tasks []int, maxUnscored float64) (mean float64, ok bool) {
 	n := 0
 	for _, i := range tasks {
@@ -62,9 +62,8 @@ func (c *candidate) mean(tasks []int, maxUnscored float64) (mean float64, ok boo
 	return mean / float64(n), true
 }
 
-// rank returns those of pool that have a rank on the tasks that each is looked
-// at by, best first. Of equals the one that stands first in pool stays first:
-// nothing changes without a reason.
+// rank returns the candidates of pool that can be ranked, best first, each by the given tasks.
+// Equal candidates keep their order in pool, so that nothing changes without a reason.
 func (s *search) rank(pool []*candidate, tasks func(*candidate) []int) []*candidate {
 	type ranked struct {
 		c    *candidate

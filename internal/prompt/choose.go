@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// choice returns the next beam, best first, from pool, which plays tasks in the
-// order in which they are given. Without anybody who has a rank the beam stays.
+// choice returns the next beam from pool, best first, playing tasks in the given order. If no
+// candidate can be ranked, the beam stays the same.
 func (s *search) choice(ctx context.Context, pool []*candidate, order []int) (beam []*candidate, err error) {
-	looked := map[*candidate][]int{} // the tasks by which a candidate is ranked
+	looked := map[*candidate][]int{} // the tasks that rank a candidate
 	switch s.Select.Method {
 	case UCB:
 		err = s.ucb(ctx, pool, order, looked)
@@ -33,8 +33,8 @@ func (s *search) choice(ctx context.Context, pool []*candidate, order []int) (be
 	return ranked[:min(s.Beam, len(ranked))], nil
 }
 
-// halving plays rungs: all that are left play some tasks more, and the better
-// half goes on. Each rung costs about the same.
+// halving plays rungs: all remaining candidates play more tasks, and the better half advances.
+// Each rung costs about the same.
 //
 // Source: Karnin, Koren and Somekh, Almost Optimal Exploration in Multi-Armed
 // Bandits, ICML 2013 (sequential halving).
@@ -63,8 +63,8 @@ func (s *search) halving(ctx context.Context, pool []*candidate, order []int, lo
 	return pool, nil
 }
 
-// ucb lets the candidate play next whose mean may be the highest by its upper
-// bound (UCB1), a few tasks at a time, until the plays of the round are used.
+// ucb lets the candidate with the highest upper confidence bound of the mean (UCB1) play next,
+// a few tasks at a time, until the plays of the round are used up.
 //
 // Source: Auer, Cesa-Bianchi and Fischer, Machine Learning 47 (2002) 235–256;
 // the bound of ProTeGi, Q + c·√(ln t / n).
@@ -101,9 +101,9 @@ func (s *search) ucb(ctx context.Context, pool []*candidate, order []int, looked
 	return nil
 }
 
-// choose returns the one prompt that is validated: the best of the last beam and
-// the start on the same training tasks. What is kept back pays for it. Of equals
-// the start is chosen, then the better of the beam.
+// choose returns the prompt to validate: the best of the last beam and the start on the same
+// training tasks. The reserve pays for it. Among equal candidates it prefers the start, then
+// the order of the beam.
 func (s *search) choose(ctx context.Context) (*candidate, error) {
 	start := s.all[0]
 	pool := append([]*candidate{start}, slices.DeleteFunc(slices.Clone(s.beam), func(c *candidate) bool { return c == start })...)

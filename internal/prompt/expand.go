@@ -11,15 +11,15 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// critique is what an editor has against a candidate: the textual gradient.
+// critique is what an editor criticizes about a candidate: the textual gradient.
 type critique struct {
 	of   *candidate
 	text string
 }
 
-// criticise asks for critiques of every candidate of the beam that has answers
-// to be criticised on the minibatch.
-func (s *search) criticise(ctx context.Context, batch []int) ([]critique, error) {
+// criticize requests critiques of every candidate of the beam that has bad answers on the
+// minibatch.
+func (s *search) criticize(ctx context.Context, batch []int) ([]critique, error) {
 	var calls []call
 	var of []*candidate
 	for _, c := range s.beam {
@@ -48,7 +48,7 @@ func (s *search) criticise(ctx context.Context, batch []int) ([]critique, error)
 	return found, nil
 }
 
-// worst returns the worst answers of c on the minibatch, the worst first.
+// worst returns the worst answers of c on the minibatch, worst first.
 func (s *search) worst(c *candidate, batch []int) []example {
 	var list []example
 	for _, i := range batch {
@@ -60,14 +60,14 @@ func (s *search) worst(c *candidate, batch []int) []example {
 	return list[:min(len(list), s.Examples)]
 }
 
-// wish is a new candidate that an editor is asked for.
+// wish is a new candidate requested from an editor.
 type wish struct {
 	call call
-	made Candidate // but for Text
+	made Candidate // without Text
 }
 
-// rewrite asks for edits after each critique and for paraphrases of the beam. An
-// answer that is no prompt is asked for once more, with what is wrong with it.
+// rewrite requests edits for each critique and paraphrases of the beam. If an answer is not a
+// prompt, it asks once more and says what is wrong.
 func (s *search) rewrite(ctx context.Context, critiques []critique) (children []*candidate, rejected int, err error) {
 	wishes, err := s.wishes(critiques)
 	if err != nil {
@@ -107,8 +107,7 @@ func (s *search) rewrite(ctx context.Context, critiques []critique) (children []
 	return children, len(at) + known, nil
 }
 
-// wishes lists what editors are asked for, in an order that nothing outside
-// decides.
+// wishes lists the requests to editors in a deterministic order.
 func (s *search) wishes(critiques []critique) (list []wish, err error) {
 	add := func(use Use, how How, of *candidate, about string, seed ...uint64) {
 		var x call
@@ -130,8 +129,8 @@ func (s *search) wishes(critiques []critique) (list []wish, err error) {
 	return list, err
 }
 
-// adopt makes candidates of the texts that nobody has said before, or of a
-// sample of them, and counts those that are known.
+// adopt turns texts that are new, or a sample of them, into candidates, and counts the known
+// ones.
 func (s *search) adopt(wishes []wish, texts []string) (children []*candidate, known int) {
 	var fresh []Candidate
 	seen := map[string]bool{}
@@ -162,8 +161,7 @@ func (s *search) adopt(wishes []wish, texts []string) (children []*candidate, kn
 	return children, known
 }
 
-// read takes the prompt out of an editor's answer, or says in a sentence what is
-// wrong with it.
+// read returns the prompt in an editor's answer, or one sentence about what is wrong with it.
 func (s *search) read(e Entry) (text, wrong string) {
 	if e.Refused != "" {
 		return "", "there was no answer"

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Promise: whatever an editor says, what becomes a candidate is a prompt: UTF-8,
-// bounded, with its placeholder, nothing at its ends; all else has a sentence.
+// Promise: for any answer of an editor, a resulting candidate is a valid prompt: UTF-8,
+// limited in size, with its placeholder, without surrounding space; anything else results in a
+// sentence.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"prompt":"Say {input}"}`, `{"prompt":""}`, `{"prompt":null}`, `{"prompt":3}`, `{"prompt":"\ud800 {input}"}`, `{"Prompt":"{input}"}`,

@@ -11,54 +11,53 @@ import (
 	"github.com/merit-rl/merit/core/stats"
 )
 
-// Estimate is a mean score with its interval of 95 %: Wilson's where every score
-// is 0 or 1, else a bootstrap (BCa).
+// Estimate is a mean score with its 95 % interval: Wilson's if every score is 0 or 1, else a
+// bootstrap (BCa).
 type Estimate struct {
 	Mean     float64 `json:"mean"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
-	N        int     `json:"n"`        // answers with a score; with none there are no numbers
+	N        int     `json:"n"`        // answers with a score; if 0, the other numbers are meaningless
 	Unscored int     `json:"unscored"` // answers without one
 }
 
-// Point is what the best candidate after a round scored on the held-out tasks.
+// Point is the held-out score of the best candidate after a round.
 type Point struct {
 	Round     int      `json:"round"` // 0 is the start
 	Candidate int      `json:"candidate"`
 	HeldOut   Estimate `json:"held_out"`
 }
 
-// Verdict is what the held-out tasks say of the chosen prompt.
+// Verdict is the conclusion of the held-out tasks about the chosen prompt.
 type Verdict string
 
-// The closed set of verdicts.
+// The verdicts.
 const (
 	Raised    Verdict = "raised"    // better than the start: the interval of the difference is above 0
 	Lowered   Verdict = "lowered"   // worse
-	NotShown  Verdict = "not_shown" // the interval holds 0, or the test does not agree: no difference is shown
+	NotShown  Verdict = "not_shown" // the interval contains 0, or the test is not significant
 	Unchanged Verdict = "unchanged" // the start was chosen
 )
 
-// Difference is the chosen prompt against the start, task by task.
+// Difference compares the chosen prompt with the start, task by task.
 type Difference struct {
-	Mean float64 `json:"mean"` // of chosen − start
+	Mean float64 `json:"mean"` // mean of chosen − start
 	Low  float64 `json:"low"`  // 95 %, paired bootstrap (BCa)
 	High float64 `json:"high"`
-	P    float64 `json:"p"` // Wilcoxon's signed ranks, two-sided
-	N    int     `json:"n"` // tasks that both have a score on
-	// Better and Worse are on how many of them the chosen prompt scored more, and
-	// less.
+	P    float64 `json:"p"` // Wilcoxon signed-rank test, two-sided
+	N    int     `json:"n"` // tasks with a score under both prompts
+	// Better and Worse count the tasks on which the chosen prompt scored more, and less.
 	Better  int     `json:"better"`
 	Worse   int     `json:"worse"`
 	Verdict Verdict `json:"verdict"`
 }
 
-// significance is what a verdict needs of P beside the interval: a bootstrap of
-// a few equal differences has no width.
+// significance is the largest P for a verdict, in addition to the interval: the bootstrap
+// interval of a few equal differences has no width.
 const significance = 0.05
 
-// validate plays the held-out tasks under the start and the chosen prompt, and as
-// far as the budget goes under the best of each round.
+// validate plays the held-out tasks with the start and the chosen prompt and, as far as the
+// budget allows, with the best of each round.
 func (s *search) validate(ctx context.Context, chosen *candidate) ([]Point, error) {
 	tasks := make([]int, len(s.HeldOut))
 	for i := range tasks {
@@ -92,7 +91,7 @@ func (s *search) point(round int, c *candidate) Point {
 	return Point{Round: round, Candidate: c.ID, HeldOut: s.estimate(c.held)}
 }
 
-// estimate is that of the scores in plays, in the order of their tasks.
+// estimate returns the estimate of the scores in plays, in the order of their tasks.
 func (s *search) estimate(plays map[int]worth) (e Estimate) {
 	var scores []float64
 	wins, binary := 0, true
@@ -121,7 +120,7 @@ func (s *search) estimate(plays map[int]worth) (e Estimate) {
 
 func (s *search) bootstrap() uint64 { return uint64(s.Seed.Path(seedBootstrap)) }
 
-// compare holds chosen against the start.
+// compare compares chosen with the start.
 func (s *search) compare(chosen *candidate) Difference {
 	d := Difference{P: 1, Verdict: Unchanged}
 	start := s.all[0]
@@ -158,14 +157,14 @@ func (s *search) compare(chosen *candidate) Difference {
 	return d
 }
 
-// Sentence says a difference in words.
+// Sentence describes the difference in one sentence.
 func (d Difference) Sentence() string {
 	figures := fmt.Sprintf("%+.3f on %d held-out tasks, 95 %% [%+.3f, %+.3f], better on %d and worse on %d", d.Mean, d.N, d.Low, d.High, d.Better, d.Worse)
 	switch {
 	case d.Verdict == Unchanged:
-		return "no candidate did better than the start on the training tasks: the prompt stays as it was"
+		return "no candidate scored higher than the start on the training tasks: the prompt is unchanged"
 	case d.N == 0:
-		return "no held-out task has a score under both prompts: nothing is shown"
+		return "no held-out task has a score under both prompts: there is no comparison"
 	case d.Verdict == Raised:
 		return "the prompt raised the held-out score by " + figures
 	case d.Verdict == Lowered:

@@ -10,22 +10,22 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// Journal keeps what models said, in the order in which the search asks, so that
-// a search that was stopped goes on without asking again.
+// Journal stores the answers of models in the order of the search's questions, so that a
+// stopped search resumes without repeating them.
 type Journal interface {
-	// Next returns the next entry that was kept by an earlier process, until
-	// there is none.
+	// Next returns the next entry written by an earlier process; ok is false after the last
+	// one.
 	Next() (e Entry, ok bool, err error)
-	// Append keeps another entry. It survives the death of this process.
+	// Append stores another entry. The entry survives a crash of the process.
 	Append(e Entry) error
-	// Sync makes what was appended survive a loss of power.
+	// Sync makes appended entries survive a power loss.
 	Sync() error
 }
 
-// Use is what a model was asked for.
+// Use is the purpose of a call.
 type Use string
 
-// The closed set of uses.
+// The uses.
 const (
 	UsePlay       Use = "play"
 	UseCritique   Use = "critique"
@@ -33,30 +33,30 @@ const (
 	UseParaphrase Use = "paraphrase"
 )
 
-// Entry is one answer of a model, and of a play what it was worth. A search
-// looks at nothing else of what models and rewards do.
+// Entry is one answer of a model and, for a play, its evaluation. The search depends on
+// nothing else that models and rewards do.
 type Entry struct {
-	Key  string `json:"key"` // digest of all that decides the answer
+	Key  string `json:"key"` // digest of everything that determines the answer
 	Use  Use    `json:"use"`
 	Text string `json:"text"`
 	Cut  bool   `json:"cut,omitempty"`
-	// Refused says why the question has no answer although the model works: it is too
-	// long, or a filter refuses it.
+	// Refused says why the question has no answer although the model works: it is too long, or
+	// a filter refused it.
 	Refused string         `json:"refused,omitempty"`
 	Usage   Usage          `json:"usage"`
-	Outcome reward.Outcome `json:"outcome,omitempty"` // of a play
-	Score   *float64       `json:"score,omitempty"`   // there only if Outcome is scored
-	Reason  string         `json:"reason,omitempty"`  // of the reward
+	Outcome reward.Outcome `json:"outcome,omitempty"` // for a play
+	Score   *float64       `json:"score,omitempty"`   // set only if Outcome is scored
+	Reason  string         `json:"reason,omitempty"`  // from the reward
 }
 
-// digest names what a call is about.
+// digest returns the digest of parts.
 func digest(parts ...any) (string, error) {
 	text, err := json.Marshal(parts)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }
 
-// clip is a stranger's text as it is kept: whole characters, at most n bytes.
+// clip returns untrusted text cut for storage: whole characters, at most n bytes.
 func clip(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= n {

@@ -1,7 +1,6 @@
 package prompt
 
-// Memory is a Journal without a file, for tests and for programs that do not
-// resume.
+// Memory is an in-memory Journal, for tests and for programs that do not resume.
 type Memory struct {
 	Entries []Entry
 	next    int

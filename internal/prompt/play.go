@@ -7,15 +7,15 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Sampling says how a model is sampled.
+// Sampling configures the sampling of a model.
 type Sampling struct {
-	// Temperature of the sampling; 0 takes the likeliest answer.
+	// Temperature is the sampling temperature; 0 takes the most likely answer.
 	Temperature float64 `yaml:"temperature" json:"temperature" jsonschema:"minimum=0,maximum=2"`
-	// MaxTokens bounds an answer.
+	// MaxTokens is the largest number of tokens in an answer.
 	MaxTokens int `yaml:"max_tokens" json:"max_tokens" jsonschema:"minimum=1,maximum=1048576"`
 }
 
-// Messages returns what a model is given to play task under a prompt.
+// Messages returns the input of the model for task with a prompt.
 func Messages(place Place, text string, task *rl.Task) []rl.Message {
 	messages := append([]rl.Message(nil), task.Messages...)
 	if place == Template {
@@ -28,15 +28,15 @@ func Messages(place Place, text string, task *rl.Task) []rl.Message {
 		return append(messages, rl.Message{Role: rl.RoleUser, Content: rl.Text(strings.ReplaceAll(text, Input, ""))})
 	}
 	if len(messages) > 0 && messages[0].Role == rl.RoleSystem {
-		// Many chat templates know one system message only.
+		// Many chat templates support only one system message.
 		messages[0].Content = rl.Text(text + "\n\n" + messages[0].Content.Text())
 		return messages
 	}
 	return append([]rl.Message{{Role: rl.RoleSystem, Content: rl.Text(text)}}, messages...)
 }
 
-// played is the trajectory that a reward scores: the conversation with the
-// answer, and what the task says for the reward.
+// played returns the trajectory that a reward scores: the conversation with the answer, and
+// the task's data for the reward.
 func played(id string, messages []rl.Message, answer string, task *rl.Task) *rl.Trajectory {
 	n := len(messages)
 	return &rl.Trajectory{
@@ -46,5 +46,5 @@ func played(id string, messages []rl.Message, answer string, task *rl.Task) *rl.
 	}
 }
 
-// sampled is the seed of a request.
+// sampled returns the seed of a request.
 func sampled(s rl.Seed) int64 { return int64(uint64(s) & math.MaxInt32) }

@@ -18,18 +18,18 @@ import (
 	"github.com/merit-rl/merit/internal/prompt"
 )
 
-// rules are what a prompt of the tests may say. Each that it says lets the model
-// solve the tasks whose number leaves its place as the remainder.
+// rules are what a test prompt may say. Each rule in the prompt lets the model solve the tasks
+// whose number has the rule's index as remainder.
 var rules = []string{"read twice", "show the work", "check units", "be brief"}
 
-// world is a scripted model and its editor: it solves what the prompt has rules
-// for, and the editor's critiques name rules that are missing.
+// world is a scripted model and its editor: it solves the tasks that the prompt has rules for,
+// and the editor's critiques name missing rules.
 type world struct {
 	mu    sync.Mutex
 	asked []prompt.Question
 	plays []string // prompts and tasks, in order of arrival
 	fail  func(n int) error
-	edit  func(q prompt.Question, text string) string // nil = say the rule of the critique
+	edit  func(q prompt.Question, text string) string // nil = add the rule of the critique
 }
 
 func (w *world) Ask(_ context.Context, q prompt.Question) (prompt.Answer, error) {
@@ -125,9 +125,8 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-// Promise: critiques become edits, edits that score more go on, and what was
-// gained shows on tasks that the search has never seen, with an interval; each
-// way to choose the beam finds it.
+// Promise: critiques become edits, better edits advance, and the gain shows on tasks that the
+// search has never seen, with an interval; each selection method finds it.
 func TestTheScoreIsRaised(t *testing.T) {
 	for _, method := range []prompt.Method{prompt.Halving, prompt.UCB, prompt.All} {
 		t.Run(method, func(t *testing.T) {
@@ -151,8 +150,8 @@ func TestTheScoreIsRaised(t *testing.T) {
 	}
 }
 
-// Promise: the held-out tasks are played when the search has ended, so nothing
-// that it decides can depend on them.
+// Promise: the held-out tasks are played after the search, so no decision of the search can
+// depend on them.
 func TestTheSearchNeverSeesHeldOutTasks(t *testing.T) {
 	w := &world{}
 	memory := &prompt.Memory{}
@@ -176,8 +175,8 @@ func TestTheSearchNeverSeesHeldOutTasks(t *testing.T) {
 	require.Equal(t, one.Chosen, other.Chosen)
 }
 
-// Promise: a search is the same bytes at any parallelism, and after a kill at
-// any call of it; what was kept is not asked again.
+// Promise: a search has the same bytes at any parallelism and after a kill at any call;
+// recorded answers are not requested again.
 func TestASearchGoesOnToTheSameBytes(t *testing.T) {
 	w := &world{}
 	memory := &prompt.Memory{}
@@ -206,7 +205,7 @@ func TestASearchGoesOnToTheSameBytes(t *testing.T) {
 	}
 }
 
-// Promise: a journal of other settings is no beginning of this search.
+// Promise: a journal of a search with other settings is rejected.
 func TestAJournalOfAnotherSearchIsRefused(t *testing.T) {
 	memory := &prompt.Memory{}
 	search(t, settings(&world{}, func(s *prompt.Settings) { s.Journal = memory }))
@@ -216,9 +215,8 @@ func TestAJournalOfAnotherSearchIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Corrupt))
 }
 
-// Promise: no call goes beyond the budget of calls; what the held-out comparison
-// needs is kept back; a budget without room for it is refused before anything is
-// spent.
+// Promise: the search never exceeds the budget of calls; it reserves what the held-out
+// comparison needs; a budget too small for that is rejected before anything is spent.
 func TestTheBudgetHolds(t *testing.T) {
 	s := settings(&world{})
 	least := (s.Beam+1)*40 + 2*24
@@ -243,8 +241,8 @@ func TestTheBudgetHolds(t *testing.T) {
 	require.LessOrEqual(t, r.Spent.Tokens(), int64(13*400))
 }
 
-// Promise: where prompts make no difference none is claimed, whatever luck the
-// training tasks had.
+// Promise: if prompts make no difference, the search claims none, whatever the training tasks
+// showed by chance.
 func TestNoGainIsNoGain(t *testing.T) {
 	chance := func(_ context.Context, tr *rl.Trajectory) reward.Evaluation {
 		h := fnv.New32()
@@ -261,9 +259,8 @@ func TestNoGainIsNoGain(t *testing.T) {
 	require.LessOrEqual(t, claimed, 2)
 }
 
-// Promise: an answer without a score is never a 0: it leaves the mean, a
-// candidate with too many does not go on, and a start with too many ends the
-// search.
+// Promise: an answer without a score never counts as 0: it is left out of the mean, a
+// candidate with too many does not advance, and a start with too many stops the search.
 func TestAFailedRewardIsNoZero(t *testing.T) {
 	failing := func(ctx context.Context, tr *rl.Trajectory) reward.Evaluation {
 		if strings.Contains(tr.Messages[0].Content.Text(), "please") {
@@ -292,8 +289,8 @@ func TestAFailedRewardIsNoZero(t *testing.T) {
 	require.ErrorContains(t, err, "no column")
 }
 
-// Promise: an editor's answer that is no prompt is asked for once more, with
-// what is wrong with it, and then counted and left out.
+// Promise: if an editor's answer is not a prompt, the search asks once more and says what is
+// wrong, and then counts the answer and leaves it out.
 func TestAnswersThatAreNoPrompt(t *testing.T) {
 	for name, said := range map[string]string{"empty": "  ", "too long": strings.Repeat("x", 5000), "known": "Answer."} {
 		t.Run(name, func(t *testing.T) {
@@ -315,8 +312,7 @@ func TestAnswersThatAreNoPrompt(t *testing.T) {
 	require.Zero(t, r.Rounds[0].Rejected)
 }
 
-// Promise: what a model or a task says cannot end the element in which the
-// editor sees it.
+// Promise: text from a model or a task cannot close the element in which the editor sees it.
 func TestWhatIsShownStaysData(t *testing.T) {
 	w := &world{}
 	hostile := tasks(0, 20)
@@ -335,7 +331,7 @@ func TestWhatIsShownStaysData(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// Promise: the search ends when its user says so, and says how to go on.
+// Promise: the search stops when the user stops it, and says how to resume.
 func TestAStoppedSearchSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := &world{fail: func(n int) error {
@@ -349,8 +345,7 @@ func TestAStoppedSearchSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
 }
 
-// Promise: a prompt stands where the configuration says, and other messages of
-// the task stay.
+// Promise: a prompt is placed as configured, and other messages of the task stay.
 func TestPlaces(t *testing.T) {
 	message := func(role, text string) rl.Message { return rl.Message{Role: role, Content: rl.Text(text)} }
 	user, system := message(rl.RoleUser, "2+2"), message(rl.RoleSystem, "Be kind.")
@@ -374,7 +369,7 @@ func TestPlaces(t *testing.T) {
 	require.Empty(t, c.CheckText("Answer {input}."))
 }
 
-// Promise: everything that is wrong with a configuration is said at once.
+// Promise: all problems of a configuration are reported at once.
 func TestValidate(t *testing.T) {
 	require.Empty(t, prompt.DefaultConfig().Validate())
 	require.Len(t, prompt.Config{Select: prompt.Select{Exploration: -1}}.Validate(), 13)

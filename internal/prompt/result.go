@@ -1,29 +1,29 @@
 package prompt
 
-// Stop is why a search ended.
+// Stop is why a search stopped.
 type Stop string
 
-// The closed set of reasons.
+// The reasons.
 const (
 	StopRounds   Stop = "rounds"   // all rounds were played
-	StopBudget   Stop = "budget"   // the next step would have gone beyond the budget
-	StopPatience Stop = "patience" // so many rounds brought no new best candidate
+	StopBudget   Stop = "budget"   // the next step would have exceeded the budget
+	StopPatience Stop = "patience" // Patience rounds brought no new best candidate
 )
 
-// Result is what a search found.
+// Result is the result of a search.
 type Result struct {
 	Chosen     int         `json:"chosen"` // ID of the prompt to use
 	Prompt     string      `json:"prompt"` // its text
 	Stop       Stop        `json:"stop"`
 	Difference Difference  `json:"difference"`
 	Sentence   string      `json:"sentence"` // Difference in words
-	HeldOut    []Point     `json:"held_out"` // the start first, then the best of each round as far as the budget went
+	HeldOut    []Point     `json:"held_out"` // the start, then the best of each round as far as the budget allowed
 	Validated  Point       `json:"validated"`
 	Rounds     []Round     `json:"rounds"`
 	Candidates []Candidate `json:"candidates"` // by ID
-	Tasks      int         `json:"tasks"`      // that the search could look at
+	Tasks      int         `json:"tasks"`      // tasks available to the search
 	Spent      Spent       `json:"spent"`
-	Plays      Spent       `json:"plays"` // of Spent, the answers to tasks; the rest is the editor's
+	Plays      Spent       `json:"plays"` // the part of Spent used for answers to tasks; the rest is the editor's
 }
 
 // Lineage returns the IDs from the start to the candidate id.

@@ -10,18 +10,18 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Round is what happened in one round.
+// Round is the record of one round.
 type Round struct {
 	Number   int   `json:"number"`   // from 1
-	Parents  []int `json:"parents"`  // the beam that it began with, best first
+	Parents  []int `json:"parents"`  // the beam at the start of the round, best first
 	Made     []int `json:"made"`     // new candidates
-	Rejected int   `json:"rejected"` // answers of the editor that are no new prompt
-	Beam     []int `json:"beam"`     // the beam that it ended with, best first
-	// Spent is what the search had spent when the round ended.
+	Rejected int   `json:"rejected"` // answers of the editor that are not new prompts
+	Beam     []int `json:"beam"`     // the beam at the end of the round, best first
+	// Spent is the total at the end of the round.
 	Spent Spent `json:"spent"`
 }
 
-// turn plays one round: look, criticise, edit, choose.
+// turn plays one round: play the minibatch, criticize, edit, select.
 func (s *search) turn(ctx context.Context) error {
 	order := permutation(len(s.Tasks), s.Seed.Path(seedOrder, uint64(s.round)))
 	batch := order[:s.minibatch()]
@@ -33,7 +33,7 @@ func (s *search) turn(ctx context.Context) error {
 			return err
 		}
 	}
-	critiques, err := s.criticise(ctx, batch)
+	critiques, err := s.criticize(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *search) turn(ctx context.Context) error {
 		return err
 	}
 	r.Rejected, r.Made = rejected, ids(children)
-	// The critic has seen the minibatch, so it is the last that decides.
+	// The critic has seen the minibatch, so its tasks are used last in the selection.
 	chosen, err := s.choice(ctx, slices.Concat(s.beam, children), slices.Concat(order[len(batch):], batch))
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *search) turn(ctx context.Context) error {
 	return nil
 }
 
-// play has every candidate of pool play those of tasks that it has not played.
+// play has every candidate of pool play the tasks that it has not played yet.
 func (s *search) play(ctx context.Context, phase string, pool []*candidate, tasks []int) error {
 	return s.playOn(ctx, phase, pool, tasks, s.Tasks, seedPlay, func(c *candidate) map[int]worth { return c.train })
 }
@@ -95,16 +95,16 @@ func (s *search) playOn(ctx context.Context, phase string, pool []*candidate, ta
 	return nil
 }
 
-// call names a question by all that decides its answer.
+// call identifies a question by everything that determines its answer.
 func (s *search) call(use Use, q Question, task *rl.Task) (call, error) {
 	key, err := digest(abi, s.Identity, use, q, s.digests[task])
 	if err != nil {
-		err = &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: "a question cannot be written as JSON", Err: err, Hint: "correct the messages of the tasks"}
+		err = &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: "the question cannot be written as JSON", Err: err, Hint: "correct the messages of the tasks"}
 	}
 	return call{use: use, q: q, task: task, key: key}, err
 }
 
-// askAs asks and says how far it is.
+// askAs asks and reports progress.
 func (s *search) askAs(ctx context.Context, phase string, calls []call) ([]Entry, error) {
 	if len(calls) == 0 {
 		return nil, nil
@@ -116,7 +116,7 @@ func (s *search) askAs(ctx context.Context, phase string, calls []call) ([]Entry
 	})
 }
 
-// checkStart ends a search whose reward does not score.
+// checkStart returns an error if the reward does not score the start.
 func (s *search) checkStart(batch []int) error {
 	var all []reward.Evaluation
 	for _, i := range batch {
@@ -125,7 +125,7 @@ func (s *search) checkStart(batch []int) error {
 	}
 	err := reward.CheckUnscored(all, func(i int) string { return "task " + s.Tasks[batch[i]].ID }, s.MaxUnscored)
 	if f := fault.As(err); f != nil {
-		f.Hint = "see whether the reward reads what the tasks have, or raise search.max_unscored"
+		f.Hint = "check that the reward reads the fields of the tasks, or raise search.max_unscored"
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func ids(list []*candidate) []int {
 	return out
 }
 
-// permutation is one of 0 … n−1, by seed (Fisher and Yates).
+// permutation returns a permutation of 0 … n−1 by seed (Fisher–Yates).
 func permutation(n int, seed rl.Seed) []int {
 	p := make([]int, n)
 	for i := range p {

@@ -11,37 +11,37 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Settings are a search and all that it needs.
+// Settings configures a search.
 type Settings struct {
 	Config
 	Seed    rl.Seed
-	Start   string     // the prompt that is to be improved
-	Tasks   []*rl.Task // what the search may look at
-	HeldOut []*rl.Task // what is played when the search has ended
+	Start   string     // the prompt to improve
+	Tasks   []*rl.Task // tasks available to the search
+	HeldOut []*rl.Task // tasks that are played after the search
 
 	Model    Model // plays the tasks
 	Sampling Sampling
-	Editor   Model // criticises and rewrites
+	Editor   Model // criticizes and rewrites
 	Editing  Sampling
-	Identity string // of models and rewards: what is kept is kept for these
+	Identity string // of models and rewards; journal entries are valid only for these
 
 	Score    func(context.Context, *rl.Trajectory) reward.Evaluation // safe for concurrent use
 	Budget   Budget
-	Parallel int // calls under way at one time, at least 1; it changes no result
+	Parallel int // concurrent calls, at least 1; it changes no result
 	Journal  Journal
-	Progress func(Progress) // may be nil; its calls are serialised
+	Progress func(Progress) // may be nil; calls are serialized
 }
 
-// Progress is how far a search is.
+// Progress is the progress of a search.
 type Progress struct {
 	Round, Rounds int    // Round is 0 after the last one
-	Phase         string // what it is doing, in a word or two
-	Done, Of      int    // calls of this phase
+	Phase         string // current activity, in a word or two
+	Done, Of      int    // calls in this phase
 	Spent         Spent
-	Best          *float64 // mean score of the best candidate where the last round chose; nil before
+	Best          *float64 // mean score of the best candidate in the last selection; nil before the first
 }
 
-// Spent is what models were asked for, those of an earlier process among them.
+// Spent counts calls of models, including those of an earlier process.
 type Spent struct {
 	Calls int `json:"calls"`
 	Usage
@@ -60,7 +60,7 @@ const (
 	seedBootstrap
 )
 
-// search is one under way.
+// search is a search in progress.
 type search struct {
 	Settings
 	caller
@@ -73,10 +73,9 @@ type search struct {
 	digests map[*rl.Task]string
 }
 
-// Run searches, then plays the held-out tasks and says what the chosen prompt
-// is worth. The result is a function of s without Parallel, Journal and Progress,
-// and of what models and rewards answer. An error leaves the journal so that
-// another Run with the same settings goes on.
+// Run searches, then plays the held-out tasks and compares the chosen prompt. The result is a
+// function of s without Parallel, Journal and Progress, and of the answers of models and
+// rewards. After an error, another Run with the same settings and journal resumes.
 func Run(ctx context.Context, s Settings) (*Result, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ func Run(ctx context.Context, s Settings) (*Result, error) {
 	for _, t := range slices.Concat(s.Tasks, s.HeldOut) {
 		d, err := digest(t)
 		if err != nil {
-			return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "task " + t.ID, What: "cannot be written as JSON", Err: err, Hint: "correct the task"}
+			return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "task " + t.ID, What: "the task cannot be written as JSON", Err: err, Hint: "correct the task"}
 		}
 		o.digests[t] = d
 	}
@@ -107,7 +106,7 @@ func Run(ctx context.Context, s Settings) (*Result, error) {
 	return o.result(stop, chosen, points), nil
 }
 
-// search plays rounds until something ends it.
+// search plays rounds until there is a reason to stop.
 func (s *search) search(ctx context.Context) (Stop, error) {
 	idle := 0
 	for s.round = 1; s.round <= s.Rounds; s.round++ {
@@ -129,7 +128,7 @@ func (s *search) search(ctx context.Context) (Stop, error) {
 	return StopRounds, nil
 }
 
-// add makes c a candidate.
+// add adds c to the candidates.
 func (s *search) add(c Candidate) *candidate {
 	c.ID = len(s.all)
 	s.known[c.Text] = true
@@ -137,7 +136,7 @@ func (s *search) add(c Candidate) *candidate {
 	return s.all[c.ID]
 }
 
-// Check reports everything that keeps s from being a search.
+// Check returns all problems that prevent the search.
 func (s *Settings) Check() error {
 	problems := fault.Problems(s.Config.Validate())
 	if why := s.CheckText(s.Start); why != "" {
@@ -147,7 +146,7 @@ func (s *Settings) Check() error {
 	problems.Check(len(s.HeldOut) >= 2, "tasks.held_out", len(s.HeldOut), "hold out at least 2 tasks; an interval worth having needs 50 or more")
 	problems = append(problems, fault.Validate(&s.Budget)...)
 	if need := s.reserved() + s.minibatch() + 1; s.Budget.Calls > 0 && s.Budget.Calls < need {
-		problems.Invalid("budget.calls", fmt.Sprintf("%d calls are fewer than the %d of the smallest search: %d for the last choice and the held-out comparison, the rest for a first look", s.Budget.Calls, need, s.reserved()),
+		problems.Invalid("budget.calls", fmt.Sprintf("%d calls are fewer than the %d of the smallest search: %d for the final choice and the held-out comparison, the rest for the first minibatch", s.Budget.Calls, need, s.reserved()),
 			"raise it, or lower select.final, beam or the number of held-out tasks")
 	}
 	return errors.Join(problems...)
@@ -157,5 +156,5 @@ func (s *Settings) minibatch() int { return min(s.Minibatch, len(s.Tasks)) }
 
 func (s *Settings) final() int { return min(s.Select.Final, len(s.Tasks)) }
 
-// reserved is how many calls are kept back for what comes after the search.
+// reserved returns how many calls are reserved for the time after the search.
 func (s *Settings) reserved() int { return (s.Beam+1)*s.final() + 2*len(s.HeldOut) }

@@ -73,6 +73,7 @@ func store(t *testing.T, ref string, p *packed) {
 // Promise: what is no reward, is not what it says, or would do harm when it is
 // unpacked is refused in words of its own, and leaves nothing behind.
 func TestForgedArtifacts(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	plain := map[string]string{"reward.py": "def reward(messages, **kwargs):\n    return 1.0\n"}
 	with := func(name, text string) map[string]string {
@@ -179,6 +180,7 @@ func TestIndexIsNoReward(t *testing.T) {
 // Promise: what was changed, cut short, made longer or lost on the registry's disk
 // after it was pushed is never taken for what was pushed.
 func TestDamagedOnTheRegistry(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	var parts []string
 	push := func() Artifact {
@@ -220,6 +222,7 @@ func TestDamagedOnTheRegistry(t *testing.T) {
 // Promise: nothing that lies at the target is lost: it is refused, and with
 // Replace only a reward is replaced.
 func TestNothingIsOverwritten(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	_, err := Push(t.Context(), module(), server.Host+"/r:1", Options{})
 	require.NoError(t, err)
@@ -258,6 +261,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 
 // Promise: what nobody could unpack is not pushed.
 func TestUnpackableIsNotPushed(t *testing.T) {
+	testneeds.NotShort(t)
 	testneeds.File(t, "get it with: merit python install", interpreter.Python().Path(interpreter.Folder()))
 	dir := tree(t, map[string]string{"reward.py": "def reward(messages, **kwargs):\n    return 1.0\n", `a\b.txt`: ""})
 	_, err := Push(t.Context(), sandbox.Reference{Path: dir}, "localhost:1/x", Options{Sandbox: cached()})

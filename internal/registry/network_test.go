@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/registry/registrytest"
 	"github.com/merit-rl/merit/sandbox"
 )
@@ -48,6 +49,7 @@ func isLayer(r *http.Request, method string, a Artifact) bool {
 // Promise: a connection that breaks off in the middle is begun again, a bounded
 // number of times, and what comes in the end is whole.
 func TestBrokenConnections(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	a, err := Push(t.Context(), module(), server.Host+"/r:1", Options{})
 	require.NoError(t, err)
@@ -78,6 +80,7 @@ func TestBrokenConnections(t *testing.T) {
 // Promise: each refusal of a registry says in words of its own what it is and what
 // to do; one that fails is asked again.
 func TestStatuses(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	for _, c := range []struct {
 		status int
@@ -115,6 +118,7 @@ func TestStatuses(t *testing.T) {
 // Promise: a registry that is silent is given up after a while, before and in the
 // middle of an answer, and at once when the caller wants no more.
 func TestSilence(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	a, err := Push(t.Context(), module(), server.Host+"/r:1", Options{})
 	require.NoError(t, err)

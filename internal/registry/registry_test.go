@@ -60,6 +60,7 @@ def reward(messages, ground_truth=None, weight=1, **kwargs):
 // a module, scripts of one file, and of a folder exactly the files that its
 // digest covers. The same reward makes the same artifact every time.
 func TestRoundTrip(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{})
 	folder := tree(t, map[string]string{
 		"reward.py": pythonReward, "helper.py": "def same(a, b):\n    return float(a == b)\n", "deep/data.txt": "\x00\xff", "empty": "",
@@ -156,6 +157,7 @@ func TestMain(m *testing.M) {
 // Promise: who has no account, or a wrong password, is told so and how to log in;
 // credentials come from the caller, from Docker's file, or from its helpers.
 func TestCredentials(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{Account: true})
 	docker := t.TempDir()
 	t.Setenv("DOCKER_CONFIG", docker)
@@ -193,6 +195,7 @@ func TestCredentials(t *testing.T) {
 // Promise: a certificate is trusted because its authority is named, and for no
 // other reason.
 func TestCertificates(t *testing.T) {
+	testneeds.NotShort(t)
 	server := registrytest.Start(t, registrytest.Options{TLS: true})
 	certificate, other := server.Certificate, registrytest.Start(t, registrytest.Options{TLS: true}).Certificate
 	push := func(o Options) error { _, err := Push(t.Context(), module(), server.Host+"/r:1", o); return err }

@@ -80,6 +80,7 @@ var badRequests = []bad{
 // Promise: a bad request has the status that says whose fault it is, and a
 // message with the place, what is wrong and what to do.
 func TestBadRequests(t *testing.T) {
+	testneeds.NotShort(t)
 	h, key, slow := strictHouse(t)
 	var table strings.Builder
 	table.WriteString("| request | status | answer |\n|---|--:|---|\n")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,7 @@ func TestCountedBeforeDecoded(t *testing.T) {
 // Promise: what a body takes to decode is charged to who sends it, also when
 // nothing of it can be evaluated.
 func TestBytesCostFuel(t *testing.T) {
+	testneeds.NotShort(t)
 	bad := `[{"messages":` + strings.Repeat(" ", 10_000) + `5}]`
 	row := `{"group":"g","trajectory":"t","step":0,"observation":"o","reward":"x","episode_score":1}`
 	for name, ask := range map[string]func(h *house) int{
@@ -79,6 +81,7 @@ func TestBytesCostFuel(t *testing.T) {
 // Promise: bodies are decoded in the tenant's turn, those of streams too, so that
 // what cannot be read takes no more of the processors than what can.
 func TestDecodingTakesTurns(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, kind := range []string{"application/json", ndjson} {
 		h := newHouse(t, func(o *serve.Options) { o.Registry = tenant.Local(tenant.Limits{Concurrency: 1}) })
 		first, second := make(chan bool), make(chan string, 1)
@@ -123,6 +126,7 @@ func TestRequestsUnderWay(t *testing.T) {
 // Promise: wrong keys are limited by address and right ones are not; whoever has
 // used up the requests of a second and asks on waits for its refusals.
 func TestFloodsAreSlowed(t *testing.T) {
+	testneeds.NotShort(t)
 	h, ann, bob := neighbours(t, "requests_per_second: 1")
 	ask := func(key string) int {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", h.url+"/v1/rewards", nil)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -14,6 +15,7 @@ import (
 // Promise: operators see what every tenant did; another tenant sees its own and
 // nothing of the rest; no label is a word that a client chose.
 func TestMetrics(t *testing.T) {
+	testneeds.NotShort(t)
 	h, key, slow := strictHouse(t, func(o *serve.Options) { o.Operators = []string{"slow"} })
 	auth := []string{"Authorization", "Bearer " + key}
 	h.do(t, "POST", "/v1/evaluate?reward=length", "["+conversation("a", "", "x")+","+conversation("b", "", "trap")+"]", auth...)

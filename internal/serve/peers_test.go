@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/merit-rl/merit/internal/serve/shape"
 	"github.com/merit-rl/merit/internal/serve/tenant"
@@ -45,6 +46,7 @@ func TestPeers(t *testing.T) {
 // Promise: an evaluation without a score is answered as the request says, or
 // else the server's operator; both are said in headers and counted.
 func TestPeersUnscored(t *testing.T) {
+	testneeds.NotShort(t)
 	minus, err := shape.ParseOnUnscored("-1")
 	require.NoError(t, err)
 	for _, c := range []struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -93,6 +94,7 @@ func TestStreamBothWays(t *testing.T) {
 // Promise: a server that drains answers what it has accepted and nothing new,
 // says that it ends, and has then no request left.
 func TestDrain(t *testing.T) {
+	testneeds.NotShort(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, version := range []int{1, 2} {
 		h := newHouse(t)
@@ -203,6 +205,7 @@ func TestClientLeaves(t *testing.T) {
 // Promise: a client that sends no more is told so, and one that takes nothing
 // is let go of.
 func TestIdleClients(t *testing.T) {
+	testneeds.Slow(t, "opens 10,000 connections")
 	h := newHouse(t, func(o *serve.Options) { o.Limits.Idle = 3 * time.Second })
 	x := h.talk(t, http.DefaultClient, h.url+"/v1/evaluate?reward=length")
 	x.say(conversation("a", "", "x"))
@@ -226,6 +229,7 @@ func TestIdleClients(t *testing.T) {
 
 // Promise: what a stream reads ahead is bounded, however much comes.
 func TestStreamMemory(t *testing.T) {
+	testneeds.NotShort(t)
 	h := newHouse(t, func(o *serve.Options) { o.Limits.Conversation = 1 << 16 })
 	x := h.talk(t, http.DefaultClient, h.url+"/v1/evaluate?reward=wait")
 	line := conversation("a", "", strings.Repeat("x", 1<<15))

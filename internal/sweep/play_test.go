@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/sweep"
 	"github.com/merit-rl/merit/sdk/merit"
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
@@ -90,6 +91,7 @@ func results(t *testing.T, s *sweep.Study, plan []sweep.Run, dir string) string 
 // Promise: a study that was stopped goes on where it stood and finds the same
 // numbers as one that was not, at any parallelism.
 func TestStudyGoesOn(t *testing.T) {
+	testneeds.NotShort(t)
 	s, p := plan(t, text)
 	whole, parts := t.TempDir(), t.TempDir()
 	require.NoError(t, sweep.Play(t.Context(), p, sweep.Options{Dir: whole, Session: session}))
@@ -122,6 +124,7 @@ func TestStudyGoesOn(t *testing.T) {
 // the study goes on once the cause is gone; runs of other settings or other
 // rewards are not mixed in.
 func TestStudyRefuses(t *testing.T) {
+	testneeds.NotShort(t)
 	s, p := plan(t, text)
 	dir := t.TempDir()
 	begun := 0

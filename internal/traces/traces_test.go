@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -95,6 +96,7 @@ func dump(t *testing.T, s *store.Store) string {
 // could not be scored has an outcome and no number; scoring again with the same
 // digest changes nothing, with another both stand.
 func TestScore(t *testing.T) {
+	testneeds.NotShort(t)
 	var bytes []string
 	for _, parallel := range []int{1, 3, 16} {
 		s := filled(t, 40)

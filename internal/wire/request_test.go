@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/wire"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
@@ -31,6 +32,7 @@ func sampleRequest() policy.Observation {
 
 // Promise: a request comes out as it went in, whatever parts it has.
 func TestRequestRoundTrip(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, want := range []policy.Observation{sampleRequest(), {Actions: asks.Actions, Tools: asks.Tools}} {
 		m, err := wire.EncodeRequest(&want, 1500*time.Microsecond)
 		require.NoError(t, err)

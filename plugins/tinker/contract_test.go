@@ -43,6 +43,7 @@ sys.stdin.read()`
 // Promise: the plug-in keeps the contracts of policy.Policy and policy.Learner,
 // through its process and the wire.
 func TestContract(t *testing.T) {
+	testneeds.Slow(t, "trains a language model")
 	python := testneeds.PythonWith(t, modules...)
 	url, tokenizer := fake(t, python)
 	options, err := json.Marshal(map[string]any{"url": url, "tokenizer": tokenizer, "max_tokens": 4, "prefill": "Move:", "learning_rate": 5, "batch": 8})

@@ -117,6 +117,7 @@ func played(t *testing.T, cfg *merit.Config, f queue.Fleet) map[string]string {
 // a run without a fleet: orders name where the service has saved the weights, and
 // workers ask the service themselves.
 func TestOverAFleet(t *testing.T) {
+	testneeds.Slow(t, "trains a language model")
 	python := testneeds.PythonWith(t, modules...)
 	t.Setenv("TMPDIR", t.TempDir())
 	folder, err := os.Getwd()

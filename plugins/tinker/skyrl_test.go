@@ -18,6 +18,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/engine"
 	"github.com/merit-rl/merit/internal/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -109,6 +110,7 @@ func (s setting) result(t *testing.T) (lines []run.Iteration, episodes []byte) {
 // the same bytes with any number of decisions under way, and after a kill -9 of
 // the plug-in, of the server and of Merit.
 func TestSkyRL(t *testing.T) {
+	testneeds.Slow(t, "trains a language model")
 	server, base := serve(t)
 	play := func(t *testing.T, name string, change func(*setting), open func(context.Context, string, int) (env.Env, error)) setting {
 		s := base

@@ -31,6 +31,7 @@ func bytecode() []string {
 // several families of models; of acting and learning, against a service that can be
 // told to fail.
 func TestInPython(t *testing.T) {
+	testneeds.Slow(t, "trains a language model")
 	python := testneeds.PythonWith(t, modules...)
 	cmd := exec.Command(python, "-m", "unittest", "discover", "-s", "tests")
 	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+sources("tests"), "HF_HUB_OFFLINE=1"), bytecode()...)

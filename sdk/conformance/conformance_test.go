@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sdk/conformance"
 	"github.com/stretchr/testify/require"
 )
@@ -32,6 +33,7 @@ const goldenPath = "testdata/golden.jsonl"
 
 // Promise: what the cases expect never changes by accident.
 func TestGolden(t *testing.T) {
+	testneeds.NotShort(t)
 	cases, err := conformance.Cases()
 	require.NoError(t, err)
 	var out bytes.Buffer
@@ -66,6 +68,7 @@ func TestGolden(t *testing.T) {
 
 // Promise: the cases' names are unique, and the listed sizes are there.
 func TestCases(t *testing.T) {
+	testneeds.NotShort(t)
 	cases, err := conformance.Cases()
 	require.NoError(t, err)
 	names, groups, messages, content := map[string]bool{}, 0, 0, 0
@@ -106,6 +109,7 @@ func (e echo) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation {
 
 // Promise: every difference is found and named by its section.
 func TestRunNamesTheSection(t *testing.T) {
+	testneeds.NotShort(t)
 	require.Empty(t, conformance.Run(context.Background(), echo{abi: "flat-1"}))
 	for section, change := range map[string]func(*reward.Evaluation){
 		"outcome":             func(e *reward.Evaluation) { e.Outcome = reward.Trap },

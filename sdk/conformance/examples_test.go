@@ -73,6 +73,7 @@ func exampleAgrees(t *testing.T, m *sandbox.Module, program string) {
 
 // Promise: the three examples say the same in every language, byte for byte.
 func TestExamplesAgree(t *testing.T) {
+	testneeds.NotShort(t)
 	r := newRuntime(t)
 	for _, program := range programs[:3] {
 		golang := load(t, r, "go", buildGo(t, goPackages[program]))
@@ -102,6 +103,7 @@ func updateExample(t *testing.T, m *sandbox.Module, program string) {
 // Promise: every language scores the 1,320 real answers as the data set's own
 // grader does.
 func TestRealAnswers(t *testing.T) {
+	testneeds.Slow(t, "scores 1,319 answers in every language")
 	answers := lines(t, testneeds.Shared(t, "data", "gsm8k_model_solutions.jsonl"))
 	require.Len(t, answers, 1320)
 	r := newRuntime(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sdk/conformance"
@@ -109,6 +110,7 @@ func comparesTexts(t *testing.T, m *sandbox.Module) {
 // Promise: every small guest passes every case, on a machine with only Go,
 // compiled and interpreted.
 func TestCommittedGuestsConform(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, interpreter := range []bool{false, true} {
 		r := newRuntime(t, func(c *sandbox.Config) { c.Interpreter = interpreter })
 		for _, c := range toolchains() {
@@ -121,6 +123,7 @@ func TestCommittedGuestsConform(t *testing.T) {
 
 // Promise: the minimal rewards of the READMEs do what they say.
 func TestMinimal(t *testing.T) {
+	testneeds.NotShort(t)
 	r := newRuntime(t)
 	for _, language := range []string{"c", "rust", "assemblyscript"} {
 		comparesTexts(t, load(t, r, language+"/minimal", committedGuest(t, language, "minimal")))
@@ -129,6 +132,7 @@ func TestMinimal(t *testing.T) {
 
 // Promise: input and heap do not overlap where a C library hands out memory.
 func TestInputBesideTheHeap(t *testing.T) {
+	testneeds.NotShort(t)
 	r := newRuntime(t)
 	for _, language := range []string{"cpp", "rust"} {
 		keepsTheInput(t, load(t, r, language+"/heap", committedGuest(t, language, "heap")))
@@ -137,6 +141,7 @@ func TestInputBesideTheHeap(t *testing.T) {
 
 // Promise: the Go SDK passes every case.
 func TestGoGuestsConform(t *testing.T) {
+	testneeds.NotShort(t)
 	r := newRuntime(t)
 	for _, program := range programs[3:] {
 		conforms(t, load(t, r, "go/"+program, buildGo(t, goPackages[program])), program)
@@ -146,6 +151,7 @@ func TestGoGuestsConform(t *testing.T) {
 // Promise: the committed guests are what their sources give. With the compiler
 // that made them the bytes are equal; with another one the results are.
 func TestGuestsFromSource(t *testing.T) {
+	testneeds.Slow(t, "compiles every guest")
 	made := map[string]manifest{}
 	for _, m := range readManifests(t) {
 		made[m.Language] = m
@@ -234,6 +240,7 @@ func startsAfterItsOwnWarmUp(t *testing.T, m *sandbox.Module) {
 // Promise: in every language a reward brings its own warm-up, which every
 // isolation runs once, in place of the built-in conversation.
 func TestWarmUpsOfTheirOwn(t *testing.T) {
+	testneeds.NotShort(t)
 	golang := buildGo(t, goPackages["warm_up"])
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Fresh, sandbox.Process} {
 		r := newRuntime(t, func(c *sandbox.Config) { c.Isolation = isolation })
@@ -261,6 +268,7 @@ func answering(text string) *rl.Trajectory {
 // what a language's own library looks for costs no reward its score; a reward
 // whose manifest says that it does without a kind of thing keeps its score.
 func TestSwallowedRefusals(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	refused := map[string]string{
 		"read": "path_open /etc/passwd", "write": "path_open /tmp/log.txt", "relative": "path_open /data/answers.json",
 		"stat": "path_filestat_get /data", "mkdir": "path_create_directory /tmp/x",

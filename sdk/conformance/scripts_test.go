@@ -51,6 +51,7 @@ func copyFile(t testing.TB, from, to string) {
 // Promise: rewards in Python and JavaScript see every field, of one rollout and
 // of groups.
 func TestScriptsConform(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	// Digests of 1 MB, byte by byte, beside whatever else is tested.
 	r := newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = 20*c.Fuel, 5*time.Minute })
 	for _, ext := range scripted(t) {
@@ -66,6 +67,7 @@ func TestScriptsConform(t *testing.T) {
 
 // Promise: scripts bring their own warm-ups, in every isolation.
 func TestScriptsWarmUpOnTheirOwn(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Fresh, sandbox.Process} {
 		r := newRuntime(t, func(c *sandbox.Config) {
 			c.Isolation, c.CacheDir = isolation, filepath.Join(filepath.Dir(interpreter.Folder()), "test")
@@ -78,6 +80,7 @@ func TestScriptsWarmUpOnTheirOwn(t *testing.T) {
 
 // Promise: the examples in Python and JavaScript say what those in Go say.
 func TestScriptExamplesAgree(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	r := newRuntime(t)
 	for _, ext := range scripted(t) {
 		for _, program := range programs[:3] {
@@ -89,6 +92,7 @@ func TestScriptExamplesAgree(t *testing.T) {
 // Promise: Python and JavaScript score the 1,320 real answers as the data
 // set's own grader does.
 func TestScriptsOnRealAnswers(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	answers := lines(t, testneeds.Shared(t, "data", "gsm8k_model_solutions.jsonl"))
 	require.Len(t, answers, 1320)
 	r := newRuntime(t)

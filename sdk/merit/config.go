@@ -97,14 +97,14 @@ type Environment struct {
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
 	// Slots is how many episodes of one process step together.
-	Slots int `yaml:"slots" json:"slots"`
+	Slots int `yaml:"slots" json:"slots" jsonschema:"minimum=1,maximum=65536"`
 	// StartTimeout bounds the start of a process up to the handshake, and each
 	// of the two calls after it.
-	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free"`
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// BatchDeadline is how long a batch of steps may take.
-	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline" resume:"free"`
+	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// ResetDeadline is how long a batch with a reset in it may take.
-	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline" resume:"free"`
+	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// Limits bound the process; they are enforced on Linux.
 	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
 }

@@ -13,6 +13,9 @@ import (
 // The examples are programs of a user who stands in the repository after make
 // build: a folder like it is built, and the tests run there.
 func TestMain(m *testing.M) {
+	if testneeds.Short() {
+		os.Exit(m.Run())
+	}
 	dir, err := build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -28,10 +28,10 @@ type Policy struct {
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options" resume:"url,key_env,concurrency,patience,queue"`
 	// StartTimeout bounds the start of the process up to the handshake.
-	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free"`
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// ConfigureTimeout bounds the building of the policy: a model is loaded, an
 	// engine is asked for one.
-	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout" resume:"free"`
+	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// LearnTimeout bounds each update, and each publishing, saving and loading
 	// of weights; 0 = as long as it takes.
 	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout" resume:"free"`
@@ -64,11 +64,11 @@ func (p Policy) Host() (host.PolicyConfig, error) {
 
 // Validate returns every problem of p, with key paths relative to the section.
 func (p Policy) Validate() []error {
-	if p.Plugin == "" {
-		return p.PolicyConfig.Validate()
-	}
 	h, err := p.Host()
 	problems := fault.Problems(validPlugin(h.Validate, err))
+	if p.Plugin == "" {
+		return append(problems, p.PolicyConfig.Validate()...)
+	}
 	if embedded := learn.DefaultPolicyConfig(); len(config.Differences(&p.PolicyConfig, &embedded)) > 0 {
 		problems.Invalid("plugin", "is set, and so is the layout of the embedded network, which then does not act", "remove one of the two")
 	}

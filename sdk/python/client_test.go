@@ -20,6 +20,7 @@ import (
 
 // Promise: what the tests of merit_rl promise, with a server of today.
 func TestClient(t *testing.T) {
+	testneeds.Slow(t, "runs the tests of the client")
 	python := testneeds.Python(t)
 	testneeds.File(t, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
 	dir := t.TempDir()

@@ -13,6 +13,7 @@ import (
 
 // Promise: merit_reward works natively, for the tests of authors.
 func TestNatively(t *testing.T) {
+	testneeds.Slow(t, "runs rewards outside Merit")
 	python := testneeds.Python(t)
 	cmd := exec.Command(python, "-B", "-m", "unittest", "discover", "-s", "tests")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python"))
@@ -23,6 +24,7 @@ func TestNatively(t *testing.T) {
 // Promise: the plug-in of pytest runs rewards in both ways and shows where they
 // differ, and the tests that the docs show pass.
 func TestPytestPlugin(t *testing.T) {
+	testneeds.Slow(t, "runs the tests of the client")
 	python := testneeds.PythonWith(t, "pytest")
 	testneeds.File(t, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
 	merit := filepath.Join(t.TempDir(), "merit")

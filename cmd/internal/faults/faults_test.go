@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // expected is what a run with a fault comes to: as what it is noticed, in the
@@ -25,7 +26,7 @@ var expected = map[string]struct {
 	"shape":        {fault.Protocol, "chaos: reward: column has 63 bytes, not 8 rows of 8"},
 	"NaN":          {fault.Protocol, "has NaN"},
 	"unknown slot": {fault.Protocol, "slot 8"},
-	"garbage":      {fault.Protocol, "sent what is no message during a batch"},
+	"garbage":      {fault.Protocol, "sent an invalid message during a batch"},
 	"old protocol": {fault.Protocol, "the plug-in speaks protocol version 99, this merit speaks 1"},
 	"memory":       {fault.Crashed, "out of memory"},
 	"slow start":   {fault.Timeout, "gave no answer within 6s at its start"},
@@ -36,6 +37,7 @@ var expected = map[string]struct {
 // run ends with the bytes of the run without it. Whatever it does in every
 // process ends the run with that failure, or leaves no trace.
 func TestFaults(t *testing.T) {
+	testneeds.Slow(t, "trains beside every fault of a plug-in")
 	folder := t.TempDir()
 	p, err := build(t.Context(), folder)
 	require.NoError(t, err)

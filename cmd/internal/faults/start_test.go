@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
@@ -33,6 +34,7 @@ func episodes(t *testing.T, folder string) map[string]*rl.Trajectory {
 // own group, each with the failure and no score; every other episode of the
 // training is the one of the run without it.
 func TestOneStartKills(t *testing.T) {
+	testneeds.Slow(t, "trains with plug-ins that die")
 	p, err := build(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	whole, poisoned := t.TempDir(), t.TempDir()

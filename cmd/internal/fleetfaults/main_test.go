@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 // drained at random moments has the bytes of an undisturbed one. The whole table
 // and 200 faults are for make faults-fleet and soak-fleet: they take minutes.
 func TestAFewFaults(t *testing.T) {
+	testneeds.Slow(t, "trains in a fleet of processes that are killed")
 	folder := t.TempDir()
 	want, err := undisturbed(testneeds.Root(), folder)
 	require.NoError(t, err)
@@ -60,6 +61,7 @@ func TestAFewFaults(t *testing.T) {
 // Promise: each fault by itself leaves a run the bytes of an undisturbed one. All of
 // them take minutes, and root for disks and network namespaces.
 func TestFaults(t *testing.T) {
+	testneeds.Slow(t, "injects every fault into a fleet")
 	var clocks queue.Timings // the product's
 	if *page == "" && *only == "" {
 		*only, *quick = "liar", true

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
 // Promise: an archive is a function of names, contents and the commit's time:
 // not of when, with which rights or in which order its files were written.
 func TestArchiveIsReproducible(t *testing.T) {
+	testneeds.NotShort(t)
 	at := time.Unix(1_700_000_000, 0)
 	pack := func(mode os.FileMode, names ...string) []byte {
 		dir := t.TempDir()
@@ -35,6 +37,7 @@ func TestArchiveIsReproducible(t *testing.T) {
 
 // Promise: a release takes the place of another one whole, and of nothing else.
 func TestReplace(t *testing.T) {
+	testneeds.NotShort(t)
 	root := t.TempDir()
 	out := filepath.Join(root, "dist")
 	stage := func(name string) string {

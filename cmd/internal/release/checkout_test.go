@@ -37,6 +37,7 @@ func repository(t *testing.T) (git func(args ...string)) {
 // Promise: a release is of what is committed, under one version, and says what
 // to do when it cannot be.
 func TestCheckOut(t *testing.T) {
+	testneeds.NotShort(t)
 	git := repository(t)
 	try := func(o options) (source, error) { return checkOut(context.Background(), o, t.TempDir()) }
 	_, err := try(options{})

@@ -24,6 +24,7 @@ import (
 // dist returns the folder of a release that was made before the test.
 func dist(t *testing.T) string {
 	t.Helper()
+	testneeds.Slow(t, "checks a whole release")
 	return filepath.Dir(testneeds.File(t, "run: make release SNAPSHOT=1", filepath.Join(testneeds.Root(), "dist", sumsFile)))
 }
 

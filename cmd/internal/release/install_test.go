@@ -22,6 +22,7 @@ import (
 // program says which module it is. Other modules come from Go's own cache, so
 // there is no network.
 func TestGoInstall(t *testing.T) {
+	testneeds.Slow(t, "installs Merit without this folder")
 	const path, version = "github.com/merit-rl/merit", "v0.1.0"
 	root := testneeds.Root()
 	clone := filepath.Join(t.TempDir(), "clone") // the library knows no worktrees

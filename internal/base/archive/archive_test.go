@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -167,6 +168,7 @@ func TestManyProblems(t *testing.T) {
 // Promise: neither the body nor the unpacked content is held in memory beyond its
 // bounds, whatever the archive says of itself.
 func TestBombs(t *testing.T) {
+	testneeds.NotShort(t)
 	exhausted := fault.Of(fault.Data, fault.Exhausted)
 	zeros := strings.Repeat("\x00", 16*mib)
 	for kind, data := range archives(t, item{"reward.py", zeros, 0}) {
@@ -207,6 +209,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 // Promise: unpacking allocates little more than the files that it returns: the
 // memory in which one file grew serves the next.
 func TestUnpackingAllocatesLittle(t *testing.T) {
+	testneeds.NotShort(t)
 	content := make([]byte, mib)
 	for i := range content {
 		content[i] = byte(i * i >> 7)

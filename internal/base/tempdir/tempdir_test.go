@@ -16,6 +16,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/tempdir"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // The test program is also a process that makes a folder and waits.
@@ -100,6 +101,7 @@ func TestSweep(t *testing.T) {
 
 // Promise: many that begin at one time take nothing away from each other.
 func TestAtOneTime(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	var all sync.WaitGroup
 	for range 32 {

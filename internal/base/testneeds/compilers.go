@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,18 @@ func try(t testing.TB, program string, args []string) error {
 		return nil
 	}
 	return errors.New(cmp.Or(Said(string(text)), err.Error()))
+}
+
+// Builds reports whether the compiler on PATH is installed and builds for
+// WebAssembly, for a part of a test that needs it. It is true with MERIT_FULL=1, so
+// that the part fails rather than being skipped.
+func Builds(t testing.TB, compiler string) bool {
+	t.Helper()
+	if os.Getenv(Full) == "1" {
+		return true
+	}
+	path, err := exec.LookPath(compiler)
+	return err == nil && slices.ContainsFunc(trials(compiler), func(line []string) bool { return try(t, path, line) == nil })
 }
 
 // RustTarget returns the first of targets that a rustc builds for. Hint says

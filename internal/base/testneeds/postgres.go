@@ -20,6 +20,7 @@ import (
 // "&". It listens on a socket of that folder only.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	Slow(t, "needs PostgreSQL")
 	bin := postgresPrograms(t)
 	// A socket's path is at most a hundred characters long, and who is not root has to
 	// get there: $TMPDIR may be neither short nor open.

@@ -43,6 +43,7 @@ func OpenEnvPython(t testing.TB) string {
 
 func pythonOf(t testing.TB, variable string, modules []string) string {
 	t.Helper()
+	Slow(t, "needs Python with "+cmp.Or(strings.Join(modules, " and "), "packages"))
 	python := cmp.Or(os.Getenv(variable), "python3")
 	// Finding a module is quick where importing it takes seconds.
 	look := "import importlib.util as u, sys; sys.exit(any(not u.find_spec(m) for m in sys.argv[1:]))"

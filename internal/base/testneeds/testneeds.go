@@ -69,6 +69,12 @@ func Said(text string) string {
 // get it.
 func Tool(t testing.TB, hint string, names ...string) string {
 	t.Helper()
+	Slow(t, "needs "+names[0])
+	return tool(t, hint, names...)
+}
+
+func tool(t testing.TB, hint string, names ...string) string {
+	t.Helper()
 	why := names[0] + " is not installed"
 	for _, name := range names {
 		path, err := exec.LookPath(name)
@@ -97,7 +103,13 @@ func Tool(t testing.TB, hint string, names ...string) string {
 // command line must exit with 0. It returns the path. Hint says how to get it.
 func Command(t testing.TB, hint string, line ...string) string {
 	t.Helper()
-	path := Tool(t, hint, line[0])
+	Slow(t, "needs "+line[0])
+	return command(t, hint, line...)
+}
+
+func command(t testing.TB, hint string, line ...string) string {
+	t.Helper()
+	path := tool(t, hint, line[0])
 	if text, err := exec.Command(path, line[1:]...).CombinedOutput(); err != nil {
 		Aside(t, path+" is too old or incomplete ("+cmp.Or(Said(string(text)), err.Error())+"); "+hint)
 	}
@@ -107,13 +119,15 @@ func Command(t testing.TB, hint string, line ...string) string {
 // Python returns the path of a Python that can test what authors write.
 func Python(t testing.TB) string {
 	t.Helper()
-	return Command(t, "install Python 3.9 or later", "python3", "-c",
+	NotShort(t)
+	return command(t, "install Python 3.9 or later", "python3", "-c",
 		"import sys; sys.version_info >= (3, 9) or sys.exit(sys.version)\nimport dataclasses, json, marshal, unittest")
 }
 
 // File returns path if it exists. Hint says how to get it.
 func File(t testing.TB, hint, path string) string {
 	t.Helper()
+	NotShort(t)
 	if _, err := os.Stat(path); err != nil {
 		Aside(t, filepath.Base(path)+" is missing; "+hint)
 	}

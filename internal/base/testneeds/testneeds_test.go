@@ -45,12 +45,19 @@ func stand(t *testing.T, f func(*recorder) string) (result string, r *recorder) 
 	return result, r
 }
 
+// missing lets slow tests run that skip themselves for what is missing.
+func missing(t *testing.T) {
+	testneeds.NotShort(t)
+	t.Setenv(testneeds.Full, "")
+	t.Setenv(testneeds.SlowVariable, "1")
+}
+
 // Promise: a compiler that is there but lacks what WebAssembly needs lets a
 // test stand aside as one that is not there does, in one line that says why and
 // how to get it; with MERIT_FULL=1 it is a failure.
 func TestToolThatCannotBuild(t *testing.T) {
 	const broken, works = "echo 'error: linker `rust-lld` not found' >&2; echo more >&2; exit 1", "exit 0"
-	t.Setenv(testneeds.Full, "")
+	missing(t)
 	path, r := find(t, map[string]string{"rustc": works}, "rustc")
 	require.Equal(t, "rustc", path)
 	require.Empty(t, r.skipped+r.failed)
@@ -75,7 +82,7 @@ func TestToolThatCannotBuild(t *testing.T) {
 // Promise: a rustc of any age is asked for the targets that it knows: the old
 // name of WASI, the new one, or none of both.
 func TestRustTargets(t *testing.T) {
-	t.Setenv(testneeds.Full, "")
+	missing(t)
 	only := func(target string) string {
 		return "case \"$*\" in *\" " + target + " \"*) exit 0;; esac\necho 'error: could not find specification for target' >&2\nexit 1"
 	}
@@ -99,9 +106,24 @@ func TestRustTargets(t *testing.T) {
 
 // Promise: a program that is too old is said to be, with what it says.
 func TestCommandInAVersion(t *testing.T) {
-	t.Setenv(testneeds.Full, "")
+	missing(t)
 	_, r := find(t, map[string]string{"python3": "echo '3.6.15 (default)' >&2; exit 1"}, "python3")
 	require.Empty(t, r.skipped)
 	_, r = stand(t, func(r *recorder) string { return testneeds.Python(r) })
 	require.Regexp(t, `^not run: .*/python3 is too old or incomplete \(3.6.15 .default.\); install Python 3.9 or later$`, r.skipped)
+}
+
+// Promise: make test skips a slow test in one line that names the command that
+// runs it; make test-full and CI run it.
+func TestSlow(t *testing.T) {
+	run := func() *recorder {
+		_, r := stand(t, func(r *recorder) string { testneeds.Slow(r, "starts three clusters"); return "" })
+		return r
+	}
+	missing(t)
+	require.Empty(t, run().skipped)
+	t.Setenv(testneeds.SlowVariable, "")
+	require.Equal(t, "slow: starts three clusters; make test-full runs it", run().skipped)
+	t.Setenv(testneeds.Full, "1")
+	require.Empty(t, run().skipped)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/columns"
 )
 
@@ -74,6 +75,7 @@ func FuzzParquet(f *testing.F) {
 // Promise: a file in which any byte is wrong, or which is cut anywhere, is read
 // or refused with an error of the data; it never takes the process down.
 func TestDamage(t *testing.T) {
+	testneeds.NotShort(t)
 	for name, data := range seeds(t) {
 		t.Run(name, func(t *testing.T) {
 			whole, _ := drain(t, data, 1000)

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/columns"
 )
 
@@ -89,6 +90,7 @@ func wide(n int, deep bool) func(*format.FileMetaData) {
 // sizes of lists and pages, nor the number of entries, columns and levels, nor
 // what a page unpacks to.
 func TestHostileFiles(t *testing.T) {
+	testneeds.NotShort(t)
 	word := []byte("\x02\x00\x00\x00hi")
 	endless := append([]byte{0x19, 0xfc}, binary.AppendUvarint(nil, 1<<31-1)...)
 	bomb := zipped(t, make([]byte, 64<<20))
@@ -132,6 +134,7 @@ func twice(m *format.FileMetaData) { m.RowGroups = append(m.RowGroups, m.RowGrou
 // Promise: a few bytes do not keep the reader busy with lists in lists, whose
 // lengths are run lengths: the elements of a row are bounded.
 func TestRepeatedRuns(t *testing.T) {
+	testneeds.NotShort(t)
 	const most = 1<<31 - 1
 	run := func(n, level int) []byte { return append(binary.AppendUvarint(nil, uint64(n)<<1), byte(level)) }
 	reps := run(1, 0)

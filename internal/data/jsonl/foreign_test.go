@@ -8,6 +8,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
@@ -26,6 +27,7 @@ func zipped(t *testing.T, data string) string {
 // Promise: a file of another format is named as what it is, with a way to make
 // JSON Lines of it.
 func TestNamesOtherFormats(t *testing.T) {
+	testneeds.NotShort(t)
 	good := line("a", "1")
 	for name, c := range map[string]struct{ data, want, hint string }{
 		"CSV":             {"id,answer\r\n1,4\r\n", "CSV, by its first line", "pandas.read_csv('rows.jsonl')"},

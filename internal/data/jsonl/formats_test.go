@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
@@ -22,6 +23,7 @@ const plainRow = `{"prompt":"q","completion":"1"}`
 // Promise: a file in a form that other tools write is read, or the error says
 // what the file is and how to convert it; following it yields every answer.
 func TestForeignFormats(t *testing.T) {
+	testneeds.NotShort(t)
 	const said = `{"role":"assistant","content":"1"}`
 	const twice = plainRow + "\n" + `{"prompt":"q","completion":"2"}` + "\n"
 	for name, c := range map[string]struct {

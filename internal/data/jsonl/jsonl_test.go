@@ -87,6 +87,7 @@ func TestNamesWhatIsWrong(t *testing.T) {
 
 // Promise: a line of any length is bounded in memory.
 func TestLongLine(t *testing.T) {
+	testneeds.NotShort(t)
 	in := io.MultiReader(strings.NewReader(line("a", "1")+"\n"), io.LimitReader(endless{}, jsonl.MaxLine+1))
 	all, err := readAll(in)
 	require.ErrorContains(t, err, "rows.jsonl:2: the line is longer than 64 MiB")

@@ -21,13 +21,13 @@ func TestTableOfText(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		writeRows(t, path, rows)
 		require.Equal(t, []string{
-			`{"id":"a","messages":[{"role":"user","content":"a \"q\", and\nmore"}],"ground_truth":"7","n":"1.50","o":"{\"x\":[1]}"}`,
-			`{"id":" b ","messages":[],"late":"true"}`,
+			`{"id":"a","messages":[{"role":"user","content":"a \"q\", and\nmore"}],"ground_truth":"7","n":"1.50","o":"{\"x\":[1]}","late":null}`,
+			`{"id":" b ","messages":[],"ground_truth":null,"n":null,"o":null,"late":"true"}`,
 		}, lines(t, path))
 	}
 	path := filepath.Join(t.TempDir(), "t.csv")
 	writeRows(t, path, []string{`{"a":null}`, `{"a":"x"}`, `{}`})
-	require.Equal(t, []string{`{}`, `{"a":"x"}`, `{}`}, lines(t, path), "no row is lost")
+	require.Equal(t, []string{`{"a":null}`, `{"a":"x"}`, `{"a":null}`}, lines(t, path), "no row is lost")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "a\n\"\"\nx\n\"\"\n", string(text))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
@@ -34,6 +35,7 @@ func write(t *testing.T, name string, lines int) []byte {
 // Promise: the ending of a name decides the form, the Reader reads each, and
 // equal lines give equal bytes whatever the machine.
 func TestWriterCompressesByName(t *testing.T) {
+	testneeds.NotShort(t)
 	const lines = 50_000
 	for name, head := range map[string]string{"a.jsonl": `{"i":0`, "a.jsonl.zst": "\x28\xb5\x2f\xfd", "a.jsonl.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00"} {
 		data := write(t, name, lines)

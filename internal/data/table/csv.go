@@ -20,7 +20,7 @@ const MaxColumns = 16_384
 const maxDelimiters = 1 << 21
 
 // CSV reads a table of text, of which the first row names the columns. Every
-// cell is a string, and an empty one is none. As in RFC 4180, a cell in double
+// cell is a string, and an empty one is null, as in Parquet. As in RFC 4180, a cell in double
 // quotes may hold delimiters, line breaks and, doubled, quotes; a line break
 // inside one is read as \n.
 type CSV struct {
@@ -86,8 +86,6 @@ func (t *CSV) Next() (Row, error) {
 	t.text = append(t.text[:0], '{')
 	for i, cell := range record {
 		switch {
-		case cell == "":
-			continue
 		case !utf8.ValidString(cell):
 			return Bad(t.row, fault.Invalid, "write the file as UTF-8: iconv -f latin1 -t UTF-8 FILE", "%q is not UTF-8 (line %d)", t.columns[i], line), nil
 		case strings.IndexByte(cell, 0) >= 0:
@@ -97,6 +95,10 @@ func (t *CSV) Next() (Row, error) {
 			t.text = append(t.text, ',')
 		}
 		t.text = append(t.text, t.keys[i]...)
+		if cell == "" {
+			t.text = append(t.text, "null"...)
+			continue
+		}
 		t.text = AppendString(t.text, []byte(cell))
 	}
 	if t.text = append(t.text, '}'); len(t.text) > MaxRow {

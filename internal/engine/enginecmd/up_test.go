@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/command"
 	"github.com/merit-rl/merit/internal/engine"
@@ -46,6 +47,7 @@ func up(t *testing.T, args ...string) (said map[string]string, signals chan<- os
 // Promise: an engine is ready when the command says so, and gone when Ctrl-C has
 // ended it, which is no mistake.
 func TestUpUntilInterrupted(t *testing.T) {
+	testneeds.NotShort(t)
 	enginetest.Folder(t, engine.Llama())
 	said, signals, code := up(t, "--engine", "llama.cpp", "--model", engine.SmolLM2, "--slots", "1")
 	require.Equal(t, "smollm2", said["model"])
@@ -63,6 +65,7 @@ func TestUpUntilInterrupted(t *testing.T) {
 // Promise: a command that is given runs while the server does, and its exit code is
 // the one of the verb; afterwards the server is gone.
 func TestUpWhileACommandRuns(t *testing.T) {
+	testneeds.NotShort(t)
 	enginetest.Folder(t, engine.Llama())
 	line := []string{"-q", "engine", "up", "--engine", "llama.cpp", "--model", engine.SmolLM2, "--slots", "1", "--port", "0", "--data"}
 	run := func(data string, words ...string) (said string, code int) {

@@ -25,6 +25,7 @@ var tiny string
 // Folder returns where engines are kept, if e is installed there.
 func Folder(t testing.TB, e engine.Engine) string {
 	t.Helper()
+	testneeds.Slow(t, "needs a model")
 	folder := engine.Folder(os.Getenv)
 	if err := e.Installed(folder); err != nil {
 		testneeds.Aside(t, err.Error()+"; run: merit engine install "+e.Name+" --model "+engine.SmolLM2)

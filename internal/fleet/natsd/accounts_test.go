@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
@@ -19,6 +20,7 @@ import (
 // Promise: a NATS server that somebody else runs, with a configuration of its own
 // that includes the accounts, lets the same keys do the same things.
 func TestAccountsOfAnotherServer(t *testing.T) {
+	testneeds.NotShort(t)
 	boss, hand, dir := newEnd(t), newEnd(t), t.TempDir()
 	text, err := natsd.Accounts(
 		[]natsd.User{{Key: boss.public, Role: natsd.Coordinator, Team: "a"}, {Key: hand.public, Role: natsd.Worker, Team: "a"}},

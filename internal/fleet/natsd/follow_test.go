@@ -9,12 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
 // Promise: a change of a file of users is told once, a wrong file with every problem
 // of it, and what is no change is not told.
 func TestFollow(t *testing.T) {
+	testneeds.NotShort(t)
 	_, a := pair(t)
 	_, b := pair(t)
 	path := filepath.Join(t.TempDir(), "users")

@@ -30,6 +30,7 @@ const smallDisk = "MERIT_TEST_SMALL_DISK"
 // room, from those who came by its port and from its own process, without that
 // anybody starts it again; what it had kept is there; and it says both.
 func TestGoesOnAfterAFullDisk(t *testing.T) {
+	testneeds.Slow(t, "fills a disk")
 	if dir := os.Getenv(smallDisk); dir != "" {
 		require.NoError(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"))
 		fillAndFree(t, dir)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
@@ -48,6 +49,7 @@ type servers struct {
 }
 
 func cluster3(t *testing.T) *servers {
+	testneeds.Slow(t, "starts clusters of three servers")
 	users := []natsd.User{{Key: boss.public, Role: natsd.Coordinator}}
 	for _, hand := range hands {
 		users = append(users, natsd.User{Key: hand.public, Role: natsd.Worker})
@@ -360,6 +362,7 @@ func TestCopiesForAServerThatIsAway(t *testing.T) {
 // Promise: one server keeps one copy if nobody says how many, whoever comes first
 // or again; a number that it cannot keep is an error at once that says so.
 func TestCopiesOfOneServer(t *testing.T) {
+	testneeds.Slow(t, "starts clusters of three servers")
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	o := options(s.URL())
 	o.Seed = boss.seed

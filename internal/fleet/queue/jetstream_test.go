@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
@@ -79,6 +80,7 @@ func work(t *testing.T, o queue.Options, w queue.WorkOptions) (drain func()) {
 
 // Promise: a fleet of workers behind a server does what every fleet does.
 func TestContractOfRemote(t *testing.T) {
+	testneeds.Slow(t, "waits for workers that are away")
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	made := 0
 	Run(t, func(t *testing.T, handlers map[queue.Kind]queue.Handler, workers int) queue.Fleet {
@@ -100,6 +102,7 @@ func TestContractOfRemote(t *testing.T) {
 // Promise: a content of which the server has lost a part, as when it was away
 // while it was put, is put again.
 func TestPutsAgainWhatIsNotWhole(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	content := bytes.Repeat([]byte("weights "), 50_000)
 	o := options(s.URL())

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
@@ -48,6 +49,7 @@ func believing(t *testing.T, public string) *tls.Config {
 // worker, a coordinator and who looks end within seconds, and say what is wrong,
 // where, and what to do.
 func TestWhoCannotBeTrusted(t *testing.T) {
+	testneeds.NotShort(t)
 	same := func(*x509.Certificate) {}
 	nothing := func(*server.Options) {}
 	old := func(c *x509.Certificate) {
@@ -113,6 +115,7 @@ func TestWhoCannotBeTrusted(t *testing.T) {
 // Promise: what answers and is no server of a fleet is said at once; a port at which
 // nobody is, or somebody who only listens, may become one, and is waited for.
 func TestWhoIsNoServer(t *testing.T) {
+	testneeds.NotShort(t)
 	says := func(word string) (address string) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -145,6 +148,7 @@ func TestWhoIsNoServer(t *testing.T) {
 // Promise: a server whose certificate and key are believed serves a worker with a
 // certificate of its own where it wants one.
 func TestWhoIsTrusted(t *testing.T) {
+	testneeds.NotShort(t)
 	mine, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
 	text, err := os.ReadFile(mine)
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
@@ -296,6 +297,7 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 
 // Promise: several may submit at once through one Verifier.
 func TestVerifiedManyAtOnce(t *testing.T) {
+	testneeds.NotShort(t)
 	v, _ := verified(map[string]lie{"a": honest, "b": always("b"), "c": honest, "d": honest}, queue.VerifyOptions{Share: 0.5})
 	defer v.Close()
 	var all sync.WaitGroup
@@ -309,6 +311,7 @@ func TestVerifiedManyAtOnce(t *testing.T) {
 // Promise: a fleet whose results are verified is a fleet as any other, with and
 // without somebody else to ask.
 func TestVerifiedIsAFleet(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, share := range []float64{0.3, 1} {
 		Run(t, func(t *testing.T, handlers map[queue.Kind]queue.Handler, workers int) queue.Fleet {
 			lies := map[string]lie{}

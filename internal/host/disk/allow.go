@@ -9,18 +9,18 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// AllowedVariable names a file of digests, one a line, optionally followed by a
-// name; # begins a comment. Where it is set, no other plug-in is started.
+// AllowedVariable names a file of digests, one per line, each optionally followed by a
+// name; # starts a comment. If it is set, Merit starts no other plug-in.
 const AllowedVariable = "MERIT_PLUGINS_ALLOWED"
 
-// Expectation is what a plug-in must be to be started.
+// Expectation is what a plug-in must match before Merit starts it.
 type Expectation struct {
-	Digest string   // hexadecimal SHA-256, with or without sha256: before it; empty = any
+	Digest string   // hexadecimal SHA-256, with or without the prefix sha256:; empty = any
 	Allow  []string // digests as sha256:…; nil = all
 }
 
-// Expected returns what starts the plug-in at path, if it is what was expected,
-// what its own manifest says, and on every list of those allowed.
+// Expected returns what starts the plug-in at path, if the plug-in has the expected
+// digest, has the digest in its own manifest, and is on every list of allowed plug-ins.
 func Expected(path string, want Expectation) (Command, error) {
 	f, err := formOf(path)
 	if err != nil {
@@ -51,19 +51,19 @@ func Expected(path string, want Expectation) (Command, error) {
 	}
 	switch {
 	case want.Digest != "" && digest != want.Digest:
-		return refuse(fmt.Sprintf("has SHA-256 %s, not the expected %s", digest, want.Digest), "the plug-in was replaced; put the old one back or start a new run")
+		return refuse(fmt.Sprintf("has SHA-256 %s, not the expected %s", digest, want.Digest), "restore the old plug-in, or start a new run")
 	case recorded != "" && digest != recorded:
-		return refuse(fmt.Sprintf("has SHA-256 %s, not the %s of its manifest", digest, recorded), "its files were changed after its installation; install it again")
+		return refuse(fmt.Sprintf("has SHA-256 %s, not the %s of its manifest", digest, recorded), "install it again: its files changed after its installation")
 	case want.Allow != nil && !slices.Contains(want.Allow, "sha256:"+digest):
-		return refuse(fmt.Sprintf("is not allowed here: sha256:%s is not on the list plugins.allow", digest), "add the digest to the list, if you trust the plug-in")
+		return refuse(fmt.Sprintf("is not allowed here: sha256:%s is not on the list plugins.allow", digest), "add the digest to the list if you trust the plug-in")
 	case !everybody && !slices.Contains(listed, "sha256:"+digest):
-		return refuse(fmt.Sprintf("is not allowed here: sha256:%s is not in the file of $%s", digest, AllowedVariable), "ask whoever keeps the list to add the digest")
+		return refuse(fmt.Sprintf("is not allowed here: sha256:%s is not in the file of $%s", digest, AllowedVariable), "ask the list's maintainer to add the digest")
 	}
 	return CommandOf(path)
 }
 
-// allowedByFile reads the file of AllowedVariable. Without one, everybody is
-// allowed; one that cannot be read allows nobody.
+// allowedByFile reads the file of AllowedVariable. Without the variable, all plug-ins
+// are allowed. If the file cannot be read, none is.
 func allowedByFile() (digests []string, everybody bool, err error) {
 	file := os.Getenv(AllowedVariable)
 	if file == "" {
@@ -72,8 +72,8 @@ func allowedByFile() (digests []string, everybody bool, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, false, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Missing, Where: file, What: "the list of plug-ins that are allowed cannot be read", Err: err,
-			Hint: "correct $" + AllowedVariable + "; until then no plug-in is started",
+			Boundary: fault.Config, Kind: fault.Missing, Where: file, What: "cannot read the list of allowed plug-ins", Err: err,
+			Hint: "correct $" + AllowedVariable + "; until then Merit starts no plug-in",
 		}
 	}
 	var wrong []error
@@ -94,7 +94,7 @@ func allowedByFile() (digests []string, everybody bool, err error) {
 	return digests, false, joined(wrong)
 }
 
-// CheckDigest reports why text is not a digest in the form sha256:…
+// CheckDigest returns an error if text is not a digest in the form sha256:…
 func CheckDigest(text string) error {
 	if validDigest.MatchString(text) {
 		return nil

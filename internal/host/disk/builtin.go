@@ -15,25 +15,25 @@ import (
 	"github.com/merit-rl/merit/internal/base/build"
 )
 
-// BuiltIn stands in a list of folders for the plug-ins that this program runs
-// itself. The path of one of them is BuiltIn and its name: builtin:sokoban.
+// BuiltIn, in a list of folders, means the plug-ins that are built into this program.
+// The path of such a plug-in is BuiltIn followed by its name: builtin:sokoban.
 const BuiltIn = "builtin:"
 
-// builtins are the plug-ins that the program has, and how it starts itself as
-// one of them.
+// builtins holds the plug-ins of the program, and the argument with which it starts
+// itself as one of them.
 var builtins struct {
 	argument  string
 	manifests map[string]func() (Manifest, error)
 }
 
-// OfferBuiltins makes plug-ins of this program known by their names. It promises
-// that the program, started with the argument and a name, becomes that plug-in. It
-// is called once, before anything else happens.
+// OfferBuiltins registers the plug-ins of this program by name. The program, started
+// with the argument and a name, must become that plug-in. Call it once, before anything
+// else.
 func OfferBuiltins(argument string, manifests map[string]func() (Manifest, error)) {
 	builtins.argument, builtins.manifests = argument, manifests
 }
 
-// HasBuiltins reports whether this program has plug-ins of its own.
+// HasBuiltins reports whether this program has built-in plug-ins.
 func HasBuiltins() bool { return len(builtins.manifests) > 0 }
 
 // builtinPaths returns the paths of all built-in plug-ins, sorted.
@@ -44,15 +44,15 @@ func builtinPaths() (paths []string) {
 	return paths
 }
 
-// checkBuiltin reports why no plug-in has the path.
+// checkBuiltin returns an error if no built-in plug-in has the path.
 func checkBuiltin(path string) error {
 	name := strings.TrimPrefix(path, BuiltIn)
 	if builtins.manifests[name] != nil {
 		return nil
 	}
-	e := &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: path, What: "this program has no built-in plug-in of that name", Hint: "it has " + strings.Join(slices.Sorted(maps.Keys(builtins.manifests)), ", ")}
+	e := &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: path, What: "this program has no built-in plug-in of that name", Hint: "choose one of " + strings.Join(slices.Sorted(maps.Keys(builtins.manifests)), ", ")}
 	if !HasBuiltins() {
-		e.What, e.Hint = "this program has no built-in plug-ins", "name a file: go build ./plugins/"+name+" makes one, in the source of Merit"
+		e.What, e.Hint = "this program has no built-in plug-ins", "name a file: go build ./plugins/"+name+" in Merit's source builds one"
 	}
 	return e
 }
@@ -69,7 +69,7 @@ func builtinCommand(path string) (Command, error) {
 	return Command{Path: self, Name: os.Args[0], Args: []string{builtins.argument, strings.TrimPrefix(path, BuiltIn)}}, nil
 }
 
-// builtinManifest is what a built-in plug-in says of itself; no file holds it.
+// builtinManifest returns the manifest of a built-in plug-in; it has no file.
 func builtinManifest(path string) (*Manifest, error) {
 	m, err := builtins.manifests[strings.TrimPrefix(path, BuiltIn)]()
 	if err != nil {
@@ -80,8 +80,8 @@ func builtinManifest(path string) (*Manifest, error) {
 	return &m, err
 }
 
-// builtinDigest covers the name of a plug-in and the build of the program that
-// runs it: all that decides what it does.
+// builtinDigest covers the name of a plug-in and the build of the program that runs it,
+// which together determine its behavior.
 func builtinDigest(path string) (string, error) {
 	id := build.ID()
 	if id == "" {
@@ -97,7 +97,7 @@ func builtinDigest(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// in returns the path of what lies in a folder, or of what is built in.
+// in returns the path of a plug-in in a folder, or of a built-in one.
 func in(folder, name string) string {
 	if folder == BuiltIn {
 		return BuiltIn + name
@@ -105,7 +105,7 @@ func in(folder, name string) string {
 	return filepath.Join(folder, name)
 }
 
-// Places names folders for people.
+// Places returns the folders in a form to show to the user.
 func Places(folders []string) string {
 	var named []string
 	for _, f := range folders {

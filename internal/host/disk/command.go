@@ -13,14 +13,14 @@ import (
 
 // Command is what starts a plug-in.
 type Command struct {
-	Path string   // of the program
-	Name string   // as which it is started; empty is its path
-	Args []string // before the user's own
-	Env  []string // KEY=value, beside what every plug-in gets
+	Path string   // the program
+	Name string   // its argv[0]; empty = Path
+	Args []string // these precede the user's own arguments
+	Env  []string // KEY=value, in addition to what every plug-in gets
 }
 
-// CommandOf returns what starts the plug-in at path. The command of a folder is
-// not searched in the working directory.
+// CommandOf returns what starts the plug-in at path. It does not look for the command
+// of a folder in the working directory.
 func CommandOf(path string) (Command, error) {
 	f, err := formOf(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func folderCommand(dir string) (Command, error) {
 		if c, err = pythonCommand(parts[0]); err != nil {
 			return c, err
 		}
-	case parts[0] == m.Command[0] && !filepath.IsAbs(parts[0]): // no file of the folder
+	case parts[0] == m.Command[0] && !filepath.IsAbs(parts[0]): // not a file in the folder
 		if c.Path, err = lookUp(dir, parts[0]); err != nil {
 			return c, err
 		}
@@ -63,8 +63,8 @@ func folderCommand(dir string) (Command, error) {
 	return c, nil
 }
 
-// inFolder gives the file of the folder that a part of a command names, or the
-// part as it is.
+// inFolder returns the path of the file in the folder that a part of a command names,
+// or else the part unchanged.
 func inFolder(dir, part string) (string, error) {
 	if part == "" || filepath.IsAbs(part) || strings.HasPrefix(part, "-") {
 		return part, nil
@@ -75,8 +75,8 @@ func inFolder(dir, part string) (string, error) {
 	}
 	if leftOut(filepath.Clean(part)) {
 		return "", &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Refused, Where: filepath.Join(dir, ManifestName), What: fmt.Sprintf("command: %s is not covered by the digest of the plug-in", part),
-			Hint: "keep what the plug-in runs outside of __pycache__, .git and runs",
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: filepath.Join(dir, ManifestName), What: fmt.Sprintf("command: the plug-in's digest does not cover %s", part),
+			Hint: "move what the plug-in runs out of __pycache__, .git and runs",
 		}
 	}
 	return filepath.Abs(full)
@@ -85,7 +85,7 @@ func inFolder(dir, part string) (string, error) {
 func lookUp(dir, name string) (string, error) {
 	missing := &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Missing, Where: filepath.Join(dir, ManifestName),
-		What: fmt.Sprintf("command: there is no %s in this folder, and no such program", name),
+		What: fmt.Sprintf("command: %s is neither in this folder nor an installed program", name),
 		Hint: "build it, install it, or correct the command",
 	}
 	if strings.ContainsRune(name, filepath.Separator) {

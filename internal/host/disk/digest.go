@@ -15,19 +15,18 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Bounds on a plug-in's folder, so that a wrong path is an error and not an
-// afternoon.
+// Limits of a plug-in's folder, so that a wrong path fails soon.
 const (
 	maxFiles = 50_000
 	maxBytes = 4 << 30
 )
 
-// Digest returns the hexadecimal SHA-256 that identifies the plug-in at path. Of
-// a file it is that of its bytes. Of a folder it covers the manifest's command
-// and every other file with its name, in the order of the names, also one behind
-// a link, but not what Python compiles, nor .git and runs, where trainings of it
-// are kept; the rest of the manifest is no part of it. It takes about 1 ms per MB.
-// Of a built-in plug-in it covers its name and the build ID of the program.
+// Digest returns the hexadecimal SHA-256 that identifies the plug-in at path. For a
+// file, it is the SHA-256 of the file's bytes. For a folder, it covers the manifest's
+// command and every other file with its name, in the order of the names, including
+// files behind links. It leaves out the rest of the manifest, what Python compiles,
+// .git, and runs, the folder of training runs. It takes about 1 ms per MB. For a
+// built-in plug-in, it covers the name and the build ID of the program.
 func Digest(path string) (string, error) {
 	f, err := formOf(path)
 	if err != nil {
@@ -76,24 +75,25 @@ func digestFolder(dir string, command []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// isFile reports whether there is a file at path, or behind links from there.
+// isFile reports whether path is a file, or a link that leads to one.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// leftOut reports whether what lies at name, relative to a plug-in's folder, is
-// none of its code.
+// leftOut reports whether name, relative to a plug-in's folder, is not part of its
+// code.
 func leftOut(name string) bool {
 	parts := strings.Split(filepath.ToSlash(name), "/")
 	return parts[0] == ".git" || parts[0] == "runs" || slices.Contains(parts, "__pycache__")
 }
 
-// checkLink refuses a link to a folder whose files eachFile does not visit.
+// checkLink returns an error if path is a link to a folder whose files eachFile does
+// not visit.
 func checkLink(dir, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
-		return nil // nothing there can be run, or it is a file and visited
+		return nil // nothing can run there, or it is a file that eachFile visits
 	}
 	to, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -103,13 +103,13 @@ func checkLink(dir, path string) error {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "is a link to a folder that is no part of the plug-in, " + to,
+		Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "is a link to a folder outside the plug-in, " + to,
 		Hint: "copy what it points to into the folder, or name it in the plug-in's options: the digest does not say what lies there",
 	}
 }
 
-// eachFile visits the files and links of a plug-in's folder by their names
-// relative to it, sorted, without the manifest and what is none of its code.
+// eachFile visits the files and links of a plug-in's folder by their relative names,
+// sorted. It leaves out the manifest and all that is not code of the plug-in.
 func eachFile(dir string, visit func(name string, d fs.DirEntry) error) error {
 	files, size := 0, int64(0)
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -133,7 +133,7 @@ func eachFile(dir string, visit func(name string, d fs.DirEntry) error) error {
 				return err
 			}
 			if isFile(path) {
-				info, err = os.Stat(path) // whose size counts: it is read
+				info, err = os.Stat(path) // count the size of the target, which is what Merit reads
 			}
 		}
 		if err != nil {
@@ -142,8 +142,8 @@ func eachFile(dir string, visit func(name string, d fs.DirEntry) error) error {
 		if files, size = files+1, size+info.Size(); files > maxFiles || size > maxBytes {
 			return &fault.Error{
 				Boundary: fault.Plugin, Kind: fault.Exhausted, Where: dir,
-				What: fmt.Sprintf("holds more than %d files or %d GiB", maxFiles, maxBytes>>30),
-				Hint: "a plug-in's folder holds what it runs; keep data sets elsewhere and name them in its options",
+				What: fmt.Sprintf("contains more than %d files or %d GiB", maxFiles, maxBytes>>30),
+				Hint: "keep only what the plug-in runs in its folder; put data sets elsewhere and name them in its options",
 			}
 		}
 		return visit(name, d)

@@ -1,10 +1,10 @@
-// Package disk knows plug-ins as they lie on a disk, and starts none of them:
-// where they are looked for, what their manifests say, what identifies them and
-// which command starts them.
+// Package disk handles plug-ins on disk without starting them: where Merit looks for
+// them, what their manifests contain, what identifies them and which command starts
+// them.
 //
-// A plug-in is an executable file, a Python file (NAME.py), a folder with a
-// manifest (plugin.yaml) that says how what lies beside it is started, or built
-// into the program itself, which then starts itself again.
+// A plug-in is an executable file, a Python file (NAME.py), or a folder with a manifest
+// (plugin.yaml) that says how to start the folder's files. It may also be built into
+// the program itself, which then starts itself again.
 package disk
 
 import (
@@ -31,9 +31,8 @@ const (
 
 const pythonSuffix = ".py"
 
-// Find returns the path of a plug-in that is given by path (with a slash) or by
-// name. A name is looked up in folders, in order: the file or folder NAME, then
-// NAME.py.
+// Find returns the path of a plug-in that is given by path (with a slash) or by name.
+// It looks a name up in folders, in order: first the file or folder NAME, then NAME.py.
 func Find(plugin string, folders ...string) (string, error) {
 	if strings.ContainsRune(plugin, filepath.Separator) || isBuiltin(plugin) {
 		_, err := formOf(plugin)
@@ -48,15 +47,15 @@ func Find(plugin string, folders ...string) (string, error) {
 	}
 	return "", &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Missing, Where: plugin,
-		What: "there is no plug-in of this name in " + Places(folders),
+		What: "no plug-in has this name in " + Places(folders),
 		Hint: hint(plugin, folders),
 	}
 }
 
-// trusted refuses an installed plug-in that everybody on the machine can replace: it
-// would run with the rights of whoever uses it. Other folders are the user's own
-// choice, and some file systems, such as Windows' drives in WSL, show every file as
-// everybody's.
+// trusted refuses an installed plug-in that any user of the machine can replace,
+// because it runs with the rights of its user. Merit checks no other folders: they are
+// the user's own choice, and some file systems, such as Windows drives in WSL, show
+// every file as writable by all.
 func trusted(dir, path string) error {
 	if filepath.Clean(dir) != Home(os.Getenv) {
 		return nil
@@ -66,28 +65,28 @@ func trusted(dir, path string) error {
 		if err != nil || info.Mode().Perm()&0o002 == 0 {
 			continue
 		}
-		if sticky := info.Mode()&fs.ModeSticky != 0; sticky && at != path && at != dir { // as /tmp: what is there stays its owner's
+		if sticky := info.Mode()&fs.ModeSticky != 0; sticky && at != path && at != dir { // as in /tmp: only the owner of a file can replace it
 			continue
 		}
 		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: fmt.Sprintf("everybody can write to %s, so anybody could have put it there", at),
-			Hint: "chmod o-w " + at + ", after a look at what lies there",
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: fmt.Sprintf("any user can write to %s, and so could have replaced the plug-in", at),
+			Hint: "chmod o-w " + at + ", after you check its contents",
 		}
 	}
 	return nil
 }
 
-// renamed are shipped plug-ins by the names that they had before.
+// renamed maps former names of shipped plug-ins to their present names.
 var renamed = map[string]string{"prompts": "dataset"}
 
-// hint says which plug-in was perhaps meant by a name that none has.
+// hint suggests the plug-in that an unknown name probably means.
 func hint(name string, folders []string) string {
 	if now := renamed[name]; now != "" {
 		return fmt.Sprintf("it is called %s now; its options are the same", now)
 	}
 	var there []string
 	for _, dir := range folders {
-		paths, _ := within(dir) // a folder that cannot be read offers none
+		paths, _ := within(dir) // skip a folder that cannot be read
 		for _, path := range paths {
 			if n := Name(path); !slices.Contains(there, n) {
 				there = append(there, n)
@@ -100,11 +99,11 @@ func hint(name string, folders []string) string {
 	if len(there) == 0 {
 		return "build it into one of these folders, or give its path"
 	}
-	return "the plug-ins there are " + strings.Join(there, ", ") + "; one that lies elsewhere is given by its path"
+	return "choose one of " + strings.Join(there, ", ") + "; give the path of one in another folder"
 }
 
-// within returns the paths of the plug-ins in a folder, sorted. A folder that
-// does not exist has none.
+// within returns the paths of the plug-ins in a folder, sorted. It returns none for a
+// folder that does not exist.
 func within(dir string) ([]string, error) {
 	if dir == BuiltIn {
 		return builtinPaths(), nil
@@ -123,26 +122,25 @@ func within(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// Name is what a plug-in at a path is called: the last part of the path, without
+// Name returns the name of the plug-in at a path: the last part of the path, without
 // .py.
 func Name(path string) string {
 	if isBuiltin(path) {
 		return strings.TrimPrefix(path, BuiltIn)
 	}
 	if abs, err := filepath.Abs(path); err == nil {
-		path = abs // of "." the folder's own
+		path = abs // for ".", the folder's own name
 	}
 	return strings.TrimSuffix(filepath.Base(path), pythonSuffix)
 }
 
-// Check says early and clearly what starting would say late: that there is no
-// plug-in at path.
+// Check reports that there is no plug-in at path before anything tries to start it.
 func Check(path string) error {
 	_, err := formOf(path)
 	return err
 }
 
-// formOf finds out what kind of plug-in lies at path, or why none does.
+// formOf returns the form of the plug-in at path, or why there is none.
 func formOf(path string) (form, error) {
 	if isBuiltin(path) {
 		return builtin, checkBuiltin(path)
@@ -151,7 +149,7 @@ func formOf(path string) (form, error) {
 	e := &fault.Error{Boundary: fault.Plugin, Where: path}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		e.Kind, e.What, e.Hint = fault.Missing, "there is no such plug-in", "build it, or correct the path"
+		e.Kind, e.What, e.Hint = fault.Missing, "no such plug-in exists", "build it, or correct the path"
 	case err != nil:
 		e.Kind, e.What, e.Err = fault.Missing, "cannot be read", err
 	case info.IsDir():

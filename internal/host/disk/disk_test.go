@@ -16,7 +16,8 @@ import (
 	"github.com/merit-rl/merit/internal/host/disk"
 )
 
-// write makes a file, and its folders; one that begins with #! can be executed.
+// write writes a file and creates its folders; a file that begins with #! is
+// executable.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -33,9 +34,9 @@ const (
 	nodeOf = "name: maze\nversion: 2.0.0\nkind: environment\nsummary: Find the way out.\ncommand: [sh, main.sh, --fast]\n"
 )
 
-// Promise: a name is looked up in the folders in order, as a program, a folder
-// with a manifest or a Python file; a path is taken as it is; what is not there
-// is missing with the places named.
+// Promise: a name is looked up in the folders in order, as a program, a folder with a
+// manifest or a Python file; a path is used directly; the error for a missing plug-in
+// names the folders.
 func TestFind(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	program := write(t, filepath.Join(second, "maze"), shell)
@@ -51,24 +52,24 @@ func TestFind(t *testing.T) {
 	}
 	_, err := disk.Find("mazes", first, second)
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Missing))
-	require.EqualError(t, err, "mazes: there is no plug-in of this name in "+first+", "+second)
+	require.EqualError(t, err, "mazes: no plug-in has this name in "+first+", "+second)
 	require.Equal(t, "did you mean maze?", fault.As(err).Hint)
 	_, err = disk.Find("chess", first, second)
-	require.Equal(t, "the plug-ins there are towers, walk, maze; one that lies elsewhere is given by its path", fault.As(err).Hint)
+	require.Equal(t, "choose one of towers, walk, maze; give the path of one in another folder", fault.As(err).Hint)
 	_, err = disk.Find("prompts", first, second)
 	require.Equal(t, "it is called dataset now; its options are the same", fault.As(err).Hint)
 	_, err = disk.Find("chess", t.TempDir())
 	require.Equal(t, "build it into one of these folders, or give its path", fault.As(err).Hint)
 	for path, says := range map[string]string{
-		"./mazes": "there is no such plug-in", first: "is a folder without a plugin.yaml", filepath.Join(first, "notes"): "is not an executable file",
+		"./mazes": "no such plug-in exists", first: "is a folder without a plugin.yaml", filepath.Join(first, "notes"): "is not an executable file",
 	} {
 		_, err = disk.Find(path)
 		require.ErrorContains(t, err, says)
 	}
 }
 
-// Promise: a plug-in that everybody on the machine could have put there, or could
-// replace, is not run.
+// Promise: Merit does not run a plug-in that any user of the machine could have created
+// or could replace.
 func TestPluginsThatAnybodyCouldReplace(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	t.Setenv("MERIT_HOME", home)
@@ -83,7 +84,7 @@ func TestPluginsThatAnybodyCouldReplace(t *testing.T) {
 		require.NoError(t, os.Chmod(at, 0o777))
 		_, err = disk.Find("maze", dir)
 		require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Refused))
-		require.Equal(t, "chmod o-w "+at+", after a look at what lies there", fault.As(err).Hint)
+		require.Equal(t, "chmod o-w "+at+", after you check its contents", fault.As(err).Hint)
 		list, err := disk.List(dir)
 		require.NoError(t, err)
 		require.Error(t, list[0].Err)
@@ -94,8 +95,8 @@ func TestPluginsThatAnybodyCouldReplace(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Promise: the command of a folder means the folder's own files wherever Merit
-// runs, and programs of PATH otherwise.
+// Promise: the command of a folder means the folder's own files wherever Merit runs,
+// and otherwise programs in PATH.
 func TestCommand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "maze")
 	write(t, filepath.Join(dir, disk.ManifestName), nodeOf)
@@ -107,7 +108,7 @@ func TestCommand(t *testing.T) {
 	require.Equal(t, []string{main, "--fast"}, c.Args)
 
 	for command, says := range map[string]string{
-		"[./maze]": "there is no ./maze in this folder", "[no-such-program]": "no such program", "[]": "nothing says how the plug-in is started",
+		"[./maze]": "./maze is neither in this folder", "[no-such-program]": "no-such-program is neither in this folder nor an installed program", "[]": "is missing: Merit cannot start the plug-in",
 	} {
 		write(t, filepath.Join(dir, disk.ManifestName), "name: maze\ncommand: "+command+"\n")
 		_, err = disk.CommandOf(dir)
@@ -121,8 +122,8 @@ func TestCommand(t *testing.T) {
 	require.ErrorContains(t, err, disk.ManifestName+":1: name")
 }
 
-// Promise: the digest of a file is that of sha256sum; of a folder it changes with
-// every file, its name and the command, and with nothing else.
+// Promise: the digest of a file is that of sha256sum; the digest of a folder changes
+// with every file, its name and the command, and with nothing else.
 func TestDigest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "maze")
 	file := write(t, dir+".bin", shell)
@@ -161,8 +162,8 @@ func TestDigest(t *testing.T) {
 	require.NotEqual(t, before, digest())
 }
 
-// Promise: the digest covers what is run: a file behind a link, and nothing is
-// run from where it does not look.
+// Promise: the digest covers what runs, including a file behind a link, and Merit runs
+// nothing that the digest does not cover.
 func TestDigestCoversWhatRuns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "maze")
 	manifest := filepath.Join(dir, disk.ManifestName)
@@ -186,31 +187,31 @@ func TestDigestCoversWhatRuns(t *testing.T) {
 		require.NoError(t, os.Remove(inside))
 		require.NoError(t, os.Symlink(to, inside))
 		_, err = disk.Digest(dir)
-		require.ErrorContains(t, err, "is a link to a folder that is no part of the plug-in")
+		require.ErrorContains(t, err, "is a link to a folder outside the plug-in")
 	}
 	for _, hidden := range []string{"runs/b.py", "lib/__pycache__/c", ".git/d"} {
 		write(t, filepath.Join(dir, hidden), shell)
 		write(t, manifest, "name: maze\ncommand: [sh, ./"+hidden+"]\n")
 		_, err = disk.CommandOf(dir)
-		require.ErrorContains(t, err, "is not covered by the digest", hidden)
+		require.ErrorContains(t, err, "the plug-in's digest does not cover", hidden)
 	}
 }
 
-// Promise: what a Python has is asked as a plug-in finds it: without the user's
-// PYTHONPATH, which no plug-in gets.
+// Promise: Merit probes a Python in the environment that a plug-in gets, without the
+// user's PYTHONPATH.
 func TestPythonIsAskedAsAPluginFindsIt(t *testing.T) {
 	python := write(t, filepath.Join(t.TempDir(), "python3"), "#!/bin/sh\necho 3 12 ${PYTHONPATH:-merit_plugin}\n")
 	require.NoError(t, os.Chmod(python, 0o755))
 	t.Setenv(disk.PythonVariable, python)
 	t.Setenv("MERIT_CACHE", t.TempDir())
-	t.Setenv("PYTHONPATH", "grpc") // as if that were missing
+	t.Setenv("PYTHONPATH", "grpc") // as if that module were missing
 	c, err := disk.CommandOf(write(t, filepath.Join(t.TempDir(), "maze.py"), ""))
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(c.Env, " "), "PYTHONPATH=")
 }
 
-// Promise: a plug-in is started only if it has the digest that is expected, that
-// of its manifest, and stands on every list there is.
+// Promise: Merit starts a plug-in only if it has the expected digest and that of its
+// manifest, and is on every list.
 func TestExpected(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "maze"), shell)
 	digest, err := disk.Digest(path)
@@ -230,7 +231,7 @@ func TestExpected(t *testing.T) {
 		{want: disk.Expectation{Allow: []string{other}}, says: "not on the list plugins.allow"},
 		{file: write(t, filepath.Join(t.TempDir(), "others"), other+"\n"), says: "is not in the file of $MERIT_PLUGINS_ALLOWED"},
 		{file: write(t, filepath.Join(t.TempDir(), "wrong"), "maze\n# fine\nsha256:12\n"), says: `:3: "sha256:12" is not a digest`},
-		{file: filepath.Join(t.TempDir(), "absent"), says: "cannot be read"},
+		{file: filepath.Join(t.TempDir(), "absent"), says: "cannot read the list of allowed plug-ins"},
 	} {
 		t.Setenv(disk.AllowedVariable, c.file)
 		command, err := disk.Expected(path, c.want)
@@ -244,8 +245,8 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// Promise: a list says what manifests say and starts nothing; what a manifest
-// does not fit any more is said to be so.
+// Promise: a list shows what manifests contain and starts nothing; it reports a plug-in
+// that no longer matches its manifest.
 func TestList(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	marker := filepath.Join(first, "started")
@@ -279,9 +280,9 @@ func TestList(t *testing.T) {
 	require.ErrorIs(t, found[0].Err, fault.Of(fault.Plugin, fault.Corrupt))
 }
 
-// Promise: what is installed is found by its name, is whole, replaces what was
-// there at once, and is not started when somebody has changed it; after an error
-// all is as it was.
+// Promise: an installed plug-in is found by its name, is complete, atomically replaces
+// its predecessor, and does not start after its files changed; an error leaves
+// everything unchanged.
 func TestInstall(t *testing.T) {
 	home, from := filepath.Join(t.TempDir(), "plugins"), filepath.Join(t.TempDir(), "work")
 	fine := func(string) error { return nil }
@@ -330,10 +331,10 @@ func TestInstall(t *testing.T) {
 	_, _, err = disk.Install(from, home, says, fine)
 	require.ErrorContains(t, err, "is a link out of the plug-in's folder")
 	_, _, err = disk.Install(from, home, disk.Manifest{Name: "../maze", Kind: "environment"}, fine)
-	require.ErrorContains(t, err, "is no name for a plug-in")
+	require.ErrorContains(t, err, "is not a valid plug-in name")
 }
 
-// Promise: a plug-in of one file is installed as a folder that starts it.
+// Promise: a single-file plug-in is installed as a folder that starts it.
 func TestInstallFile(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{"maze": shell, "walk.py": "pass"} {

@@ -12,12 +12,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// versions is the folder of what was installed; the names beside it are links
-// into it.
+// versions is the folder of installed copies; the names next to it are links into it.
 const versions = ".installed"
 
-// Home is where plug-ins are installed: plugins in $MERIT_HOME, or else in the
-// merit folder of the user's cache; "" if there is no such place.
+// Home returns where plug-ins are installed: plugins in $MERIT_HOME, or else in the
+// merit folder of the user's cache. It returns "" if neither exists.
 func Home(getenv func(string) string) string {
 	if home := getenv("MERIT_HOME"); home != "" {
 		return filepath.Join(home, "plugins")
@@ -31,17 +30,16 @@ func Home(getenv func(string) string) string {
 }
 
 // Install copies the plug-in at path into home as m.Name, a folder with m as its
-// manifest, and returns where it lies and the manifest with its command and
-// digest. The copy takes the name once try has found nothing against it, and the
-// plug-in of this name that was there before is replaced at once; after an error
-// it is there still.
+// manifest, and returns the path of the copy and its manifest with command and digest.
+// It first calls try with the copy. If try succeeds, the copy atomically replaces a
+// plug-in of the same name; on an error, the old one stays.
 func Install(path, home string, m Manifest, try func(path string) error) (string, *Manifest, error) {
 	f, err := formOf(path)
 	if err != nil {
 		return "", nil, err
 	}
 	if f == builtin {
-		return "", nil, alreadyBuiltIn(path, "every configuration finds it by its name already; to install another one, give the path of a file or folder")
+		return "", nil, alreadyBuiltIn(path, "use it by its name in any configuration; to install another one, give the path of a file or folder")
 	}
 	m.Command, m.Digest = nil, ""
 	if f == folder {
@@ -50,7 +48,7 @@ func Install(path, home string, m Manifest, try func(path string) error) (string
 			return "", nil, err
 		}
 		if m.Command = of.Command; of.Options != nil {
-			m.Options = of.Options // the author knows them best
+			m.Options = of.Options // keep the author's own descriptions
 		}
 	}
 	if problems := m.Validate(); len(problems) > 0 {
@@ -80,7 +78,7 @@ func Install(path, home string, m Manifest, try func(path string) error) (string
 	return publish(stage, home, &m, try)
 }
 
-// publish gives a copy its digest and manifest, and its name.
+// publish gives a copy its digest and manifest, then its name.
 func publish(stage, home string, m *Manifest, try func(path string) error) (string, *Manifest, error) {
 	digest, err := digestFolder(stage, m.Command)
 	if err != nil {
@@ -113,7 +111,7 @@ func publish(stage, home string, m *Manifest, try func(path string) error) (stri
 		return "", nil, unwritable(link, err)
 	}
 	if filepath.Dir(before) == versions && before != version {
-		_ = os.RemoveAll(filepath.Join(home, before)) // what is left over of it is no plug-in's
+		_ = os.RemoveAll(filepath.Join(home, before)) // a leftover does not match any plug-in's name
 	}
 	return link, m, nil
 }
@@ -138,7 +136,7 @@ func copyFolder(from, to string) error {
 		if filepath.IsAbs(points) || !filepath.IsLocal(filepath.Join(filepath.Dir(name), points)) {
 			return &fault.Error{
 				Boundary: fault.Plugin, Kind: fault.Refused, Where: source, What: fmt.Sprintf("is a link out of the plug-in's folder, to %s", points),
-				Hint: "copy what it points to into the folder; a virtual environment of Python is made anew where it is used",
+				Hint: "copy its target into the folder; create a Python virtual environment where it is used",
 			}
 		}
 		if err := os.Symlink(points, target); err != nil {

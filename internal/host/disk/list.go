@@ -13,13 +13,12 @@ type Entry struct {
 	Name     string
 	Path     string
 	Manifest *Manifest // nil if it has none
-	Err      error     // what is wrong with the manifest, or that the plug-in is not what it describes
-	Hidden   bool      // a plug-in of the same name is found before it
+	Err      error     // what is wrong with the manifest, or that the plug-in does not match it
+	Hidden   bool      // a plug-in of the same name precedes it
 }
 
-// List returns the plug-ins in folders, in the order in which names are looked up,
-// with what their manifests say. It starts none; a folder that does not exist is
-// empty.
+// List returns the plug-ins in folders, in the order in which names are looked up, with
+// their manifests. It starts none. A folder that does not exist is empty.
 func List(folders ...string) ([]Entry, error) {
 	var all []Entry
 	seen := map[string]bool{}
@@ -43,7 +42,7 @@ func List(folders ...string) ([]Entry, error) {
 	return all, nil
 }
 
-// described reports whether the plug-in at path is the one that m was made of.
+// described returns an error if the plug-in at path does not have the digest of m.
 func described(path string, m *Manifest) error {
 	if m.Digest == "" {
 		return nil
@@ -54,12 +53,12 @@ func described(path string, m *Manifest) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Corrupt, Where: path,
-		What: fmt.Sprintf("was changed after its manifest was written: it has SHA-256 %s, not %s", digest, strings.TrimPrefix(m.Digest, "sha256:")),
-		Hint: "write the manifest anew, or install the plug-in again",
+		What: fmt.Sprintf("changed after its manifest was written: it has SHA-256 %s, not %s", digest, strings.TrimPrefix(m.Digest, "sha256:")),
+		Hint: "write the manifest again, or reinstall the plug-in",
 	}
 }
 
-// joined is errors.Join for a list that may hold one.
+// joined is errors.Join, but returns a single error unwrapped.
 func joined(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]

@@ -16,28 +16,29 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// ManifestName is the manifest in a plug-in's folder. Beside a plug-in that is
-// one file, NAME or NAME.py, it is called NAME.plugin.yaml.
+// ManifestName is the name of the manifest in a plug-in's folder. The manifest of a
+// single-file plug-in, NAME or NAME.py, is next to it and called NAME.plugin.yaml.
 const ManifestName = "plugin.yaml"
 
-// Manifest says what a plug-in is without starting it. Only a folder needs one,
-// and of it only the command.
+// Manifest describes a plug-in without starting it. Only a folder needs a manifest, and
+// only the command in it.
 type Manifest struct {
-	// Name is what configurations call it: lower-case letters, digits, - and _.
+	// Name is what configurations call the plug-in: lower-case letters, digits, - and
+	// _.
 	Name string `yaml:"name" json:"name"`
-	// Version is the author's.
+	// Version is the author's version of the plug-in.
 	Version string `yaml:"version" json:"version"`
 	// Kind is environment or policy.
 	Kind string `yaml:"kind" json:"kind"`
-	// Summary is one sentence, for lists.
+	// Summary is one sentence for lists.
 	Summary string `yaml:"summary" json:"summary"`
-	// Protocol is the version of the contract that it speaks; 0 = not asked yet.
+	// Protocol is the version of the plug-in protocol that it speaks; 0 = unknown.
 	Protocol int `yaml:"protocol" json:"protocol"`
-	// Command starts it. A part that names a file of the folder means that
-	// file; a first part that ends in .py is run by Python. Files have none.
+	// Command starts the plug-in. A part that names a file in the folder means that
+	// file; Python runs a first part that ends in .py. Files have no command.
 	Command []string `yaml:"command" json:"command,omitempty"`
-	// Digest is what Digest gave when the manifest was made, as sha256:…; empty
-	// for one that is still being written.
+	// Digest is the result of Digest when the manifest was made, as sha256:…; empty
+	// while the plug-in is under development.
 	Digest string `yaml:"digest" json:"digest,omitempty"`
 	// Options is the JSON Schema of the options.
 	Options map[string]any `yaml:"options" json:"options,omitempty"`
@@ -51,11 +52,11 @@ var (
 // ValidName reports whether a plug-in may be called name.
 func ValidName(name string) bool { return validName.MatchString(name) }
 
-// Validate returns all that is wrong with m.
+// Validate returns all problems of m.
 func (m *Manifest) Validate() []error {
 	var p fault.Problems
 	if !ValidName(m.Name) {
-		p.Invalid("name", fmt.Sprintf("%q is no name for a plug-in", m.Name), "use lower-case letters, digits, - and _, at most 63")
+		p.Invalid("name", fmt.Sprintf("%q is not a valid plug-in name", m.Name), "use lower-case letters, digits, - and _, at most 63")
 	}
 	if m.Kind != "" {
 		p.OneOf("kind", m.Kind, "environment", "policy")
@@ -67,7 +68,7 @@ func (m *Manifest) Validate() []error {
 	return p
 }
 
-// manifestOf is where the manifest of the plug-in at path lies.
+// manifestOf returns the path of the manifest of the plug-in at path.
 func manifestOf(path string, f form) string {
 	if f == folder {
 		return filepath.Join(path, ManifestName)
@@ -75,8 +76,8 @@ func manifestOf(path string, f form) string {
 	return strings.TrimSuffix(path, pythonSuffix) + "." + ManifestName
 }
 
-// ReadManifest returns the manifest of the plug-in at path: nil if it has none,
-// which only a file may.
+// ReadManifest returns the manifest of the plug-in at path. It returns nil if a file
+// has none; a folder must have one.
 func ReadManifest(path string) (*Manifest, error) {
 	f, err := formOf(path)
 	if err != nil {
@@ -98,7 +99,7 @@ func ReadManifest(path string) (*Manifest, error) {
 		problems := m.Validate()
 		if f == folder && len(m.Command) == 0 {
 			problems = append(problems, &fault.Error{
-				Boundary: fault.Config, Kind: fault.Missing, Where: "command", What: "nothing says how the plug-in is started",
+				Boundary: fault.Config, Kind: fault.Missing, Where: "command", What: "is missing: Merit cannot start the plug-in",
 				Hint: "list the program and its arguments: command: [./name], or command: [name.py]",
 			})
 		}
@@ -110,15 +111,15 @@ func ReadManifest(path string) (*Manifest, error) {
 	return m, nil
 }
 
-// WriteManifest writes m as the manifest of the plug-in at path, whole or not
-// at all, and returns where.
+// WriteManifest writes m atomically as the manifest of the plug-in at path, and returns
+// the manifest's path.
 func WriteManifest(path string, m *Manifest) (string, error) {
 	f, err := formOf(path)
 	if err != nil {
 		return "", err
 	}
 	if f == builtin {
-		return "", alreadyBuiltIn(path, "its manifest is part of the program too, and needs no file")
+		return "", alreadyBuiltIn(path, "remove the option: the manifest of a built-in plug-in is part of the program")
 	}
 	text, err := config.Marshal(*m)
 	if err != nil {
@@ -131,8 +132,8 @@ func WriteManifest(path string, m *Manifest) (string, error) {
 	return file, nil
 }
 
-// Schema makes a JSON Schema of options from an object that holds every option
-// with its default, as a plug-in describes them.
+// Schema returns a JSON Schema of options, from an object that holds every option with
+// its default.
 func Schema(defaults json.RawMessage) map[string]any {
 	var value any
 	if err := strictjson.Unmarshal(defaults, &value); err != nil {
@@ -152,7 +153,7 @@ func schemaOf(value any) map[string]any {
 	case float64:
 		s["type"] = "number"
 		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			s["default"] = int64(v) // 6 in a file, not 6.0
+			s["default"] = int64(v) // writes 6, not 6.0
 		}
 	case string:
 		s["type"] = "string"
@@ -171,6 +172,6 @@ func schemaOf(value any) map[string]any {
 func unwritable(path string, err error) error {
 	return &fault.Error{
 		Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "cannot be written", Err: err,
-		Hint: "check the folder, its permissions and the space on the disk",
+		Hint: "check the folder, its permissions and the free space on the disk",
 	}
 }

@@ -22,19 +22,19 @@ import (
 	"github.com/merit-rl/merit/sdk/python"
 )
 
-// PythonVariable names the Python that runs plug-ins that are Python files;
-// without it, python3 of PATH does.
+// PythonVariable names the Python that runs plug-ins written in Python; if it is not
+// set, Merit uses python3 from PATH.
 const PythonVariable = "MERIT_PLUGIN_PYTHON"
 
-// pythonCommand runs a Python file. Its imports are found in its own folder and
-// among the packages of that Python; merit_plugin, if it is not among them, is
-// Merit's own copy.
+// pythonCommand returns the command that runs a Python file. The file imports from its
+// own folder and from the packages of that Python. If merit_plugin is not among those
+// packages, the command adds Merit's own copy.
 func pythonCommand(file string) (Command, error) {
 	name := cmp.Or(os.Getenv(PythonVariable), "python3")
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return Command{}, &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Missing, Where: file, What: fmt.Sprintf("there is no Python to run it: %s is not found", name),
+			Boundary: fault.Plugin, Kind: fault.Missing, Where: file, What: fmt.Sprintf("needs Python, but %s was not found", name),
 			Hint: "install Python 3.11 or later, or set " + PythonVariable + " to one", Err: err,
 		}
 	}
@@ -51,7 +51,7 @@ func pythonCommand(file string) (Command, error) {
 	c := Command{Path: path, Args: []string{file}}
 	home, kept := cacheFolder()
 	if kept {
-		// Not beside the file: what a plug-in's digest covers is not written to.
+		// Do not write next to the file: the plug-in's digest covers that folder.
 		c.Env = append(c.Env, "PYTHONPYCACHEPREFIX="+filepath.Join(home, "pycache"))
 	} else {
 		c.Env = append(c.Env, "PYTHONDONTWRITEBYTECODE=1")
@@ -71,8 +71,8 @@ func pythonCommand(file string) (Command, error) {
 	return c, nil
 }
 
-// probe asks a Python which of the modules that a plug-in needs it does not have:
-// finding one is quick where importing it takes half a second.
+// probe prints which modules that a plug-in needs are missing in a Python. Finding a
+// module is quick; importing it takes half a second.
 const probe = `import sys, importlib.util as u
 def there(m):
     try: return u.find_spec(m) is not None
@@ -81,15 +81,15 @@ print(*sys.version_info[:2], *[m for m in ("grpc", "google.protobuf", "merit_plu
 
 var probed sync.Map // path of a Python → func() (string, error)
 
-// lacksSDK reports whether a Python has no merit_plugin among its packages. It is
-// asked once; that it has no gRPC is an error.
+// lacksSDK reports whether a Python has no merit_plugin package. It asks each Python
+// once. A Python without gRPC is an error.
 func lacksSDK(path string) (bool, error) {
 	once, _ := probed.LoadOrStore(path, sync.OnceValues(func() (string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, path, "-c", probe)
-		cmd.Dir = string(filepath.Separator)            // whose modules nobody leaves by accident
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // as a plug-in: no PYTHONPATH of the user's
+		cmd.Dir = string(filepath.Separator)            // without user site packages, which nothing should depend on
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // as for a plug-in: without the user's PYTHONPATH
 		text, err := cmd.Output()
 		return string(text), err
 	}))
@@ -97,7 +97,7 @@ func lacksSDK(path string) (bool, error) {
 	words := strings.Fields(text)
 	e := &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: path}
 	if err != nil || len(words) < 2 {
-		e.Kind, e.What, e.Err = fault.Refused, "is not a Python that runs", err
+		e.Kind, e.What, e.Err = fault.Refused, "is not a working Python", err
 		e.Hint = "set " + PythonVariable + " to Python 3.11 or later"
 		return false, e
 	}
@@ -120,16 +120,16 @@ func lacksSDK(path string) (bool, error) {
 		}
 	}
 	if len(missing) > 0 {
-		e.What = "has no " + strings.Join(missing, " and no ") + ", through which plug-ins in Python speak"
+		e.What = "has no " + strings.Join(missing, " and no ") + ", which plug-ins in Python need"
 		e.Hint = fmt.Sprintf("%s -m pip install %s; or set %s to a Python that has it", path, strings.Join(missing, " "), PythonVariable)
 		return false, e
 	}
 	return bare, nil
 }
 
-// cacheFolder is where Merit keeps what it can make again: $MERIT_CACHE, or merit
-// in the user's cache. If there is none, kept is false and the folder is one of
-// this user in the folder for temporary files.
+// cacheFolder returns the folder of files that Merit can recreate: $MERIT_CACHE, or
+// merit in the user's cache. If neither exists, kept is false and the folder is this
+// user's own in the folder for temporary files.
 func cacheFolder() (folder string, kept bool) {
 	switch set := os.Getenv("MERIT_CACHE"); {
 	case set != "" && set != "off":
@@ -142,8 +142,8 @@ func cacheFolder() (folder string, kept bool) {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("merit-%d", os.Getuid())), false
 }
 
-// unpackSDK puts Merit's own merit_plugin below home, unless it is there as it
-// should be, and returns the folder that holds it.
+// unpackSDK writes Merit's own merit_plugin below home, unless an intact copy is there,
+// and returns the folder that contains it.
 func unpackSDK(home string) (string, error) {
 	digest := sha256.New()
 	sources := map[string][]byte{}
@@ -177,8 +177,8 @@ func unpackSDK(home string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// claim makes a folder among everybody's temporary files, and refuses one that
-// another user has made: modules are run from it.
+// claim creates a folder among the shared temporary files. It refuses a folder that
+// another user created, because modules are run from it.
 func claim(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return unwritable(dir, err)
@@ -189,8 +189,8 @@ func claim(dir string) error {
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
 		return &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: dir, What: "belongs to somebody else, or others may write into it",
-			Hint: "remove it, or set MERIT_CACHE to a folder of your own",
+			Boundary: fault.Storage, Kind: fault.Refused, Where: dir, What: "belongs to another user, or others can write to it",
+			Hint: "remove it, or set MERIT_CACHE to your own folder",
 		}
 	}
 	return nil

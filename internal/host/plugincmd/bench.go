@@ -28,15 +28,15 @@ func newBenchCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "bench NAME|PATH",
 		Short: "Measure how fast an environment steps",
-		Long: `Bench plays episodes as a rollout does, with features and without text, each
-number of slots in a process of its own, and prints steps per second.`,
+		Long: `Bench plays episodes as a rollout does, with features and without text, and prints
+the steps per second. It measures each number of slots in a separate process.`,
 		Example: "  merit plugin bench sokoban --slots 1,16,64,256",
 		Args:    console.Exactly("NAME|PATH"),
 		RunE:    o.run,
 	}, o)
 }
 
-// measured is a row of the table.
+// measured is one row of the table.
 type measured struct {
 	Slots int     `json:"slots"`
 	Steps float64 `json:"steps_per_second"`
@@ -47,7 +47,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if o.Time <= 0 {
-		return console.Usage(cmd, "such as --time 2s", "--time %s is no time to measure in", o.Time)
+		return console.Usage(cmd, "such as --time 2s", "--time %s is not a time to measure for", o.Time)
 	}
 	path, err := find(o.host, args[0])
 	if err != nil {
@@ -70,8 +70,8 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	return t.Write(o.host.Stdout)
 }
 
-// measure steps the environment of cfg for a time, half of it to warm up, and
-// returns steps per second; resets count as time, not as steps.
+// measure steps the environment of cfg for the given time, half of it to warm up, and
+// returns steps per second. Resets count in the time but not as steps.
 func measure(ctx context.Context, cfg host.Config, texts []string, limit time.Duration) (float64, error) {
 	e, err := host.Open(ctx, cfg)
 	if err != nil {
@@ -101,7 +101,7 @@ func measure(ctx context.Context, cfg host.Config, texts []string, limit time.Du
 		}
 		for i, f := range r.Flags {
 			if f&env.Failed != 0 {
-				return 0, &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: spec.Name, What: fmt.Sprintf("slot %d failed", i), Hint: "check it first"}
+				return 0, &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: spec.Name, What: fmt.Sprintf("slot %d failed", i), Hint: "run merit plugin check on it first"}
 			}
 			if f&(env.Terminated|env.Truncated) != 0 {
 				b.Ops[i], b.Seeds[i] = env.Reset, uint64(n*spec.Slots+i)
@@ -116,8 +116,7 @@ func measure(ctx context.Context, cfg host.Config, texts []string, limit time.Du
 	}
 }
 
-// available is the first action of a mask at or behind the one that was wished
-// for.
+// available returns the first available action of a mask at or after the wished one.
 func available(mask []byte, wish int) int32 {
 	start := wish % len(mask)
 	if i := slices.Index(mask[start:], 1); i >= 0 {
@@ -126,7 +125,7 @@ func available(mask []byte, wish int) int32 {
 	return int32(slices.Index(mask, 1))
 }
 
-// steps shows a rate.
+// steps formats a rate.
 func steps(rate float64) string {
 	if rate >= 1e6 {
 		return fmt.Sprintf("%.2f M steps/s", rate/1e6)

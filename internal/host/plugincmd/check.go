@@ -34,23 +34,23 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{host: h, Actions: []string{"left", "right", "wait"}, Slots: 5}
 	return console.Verb(&cobra.Command{
 		Use:   "check NAME|PATH",
-		Short: "Hold a plug-in to the contract, promise by promise",
-		Long: `Check starts the plug-in again and again and tries what a training run relies
-on: determinism by seed, isolation between slots, terminated and truncated apart,
-masks, shapes, finite numbers, UTF-8, messages, snapshots where they are offered,
-recovery. Each promise is a line: ok, failed or skipped; a failure says where, why
-and what to do. At the end it says how fast the environment steps.
+		Short: "Test that a plug-in keeps its contract",
+		Long: `Check starts the plug-in several times and tests what a training run relies on:
+determinism by seed, isolation between slots, separate terminated and truncated flags,
+masks, shapes, finite numbers, UTF-8, messages, snapshots if it offers them, and
+recovery. It prints one line per promise: ok, failed or skipped. A failure says where,
+why and what to do. The last line shows how fast the environment steps.
 
-An environment whose actions are free text is spoken to with what --say gives, in
-turn; without it with answers that models give, and with calls of its own tools.
-A policy is asked about made-up observations with the actions of --actions.`,
+If an environment takes free text as actions, check sends the texts of --say in turn.
+Without --say, it sends typical answers of models and calls of the environment's own
+tools. For a policy, check makes up observations with the actions of --actions.`,
 		Example: "  merit plugin check ./maze\n  merit plugin check ./riddles.py --say 'a candle' --say 'the wind'",
 		Args:    console.Exactly("NAME|PATH"),
 		RunE:    o.run,
 	}, o)
 }
 
-// line is what came of a promise, for --json.
+// line is the result of one promise, for --json.
 type line struct {
 	Promise string `json:"promise"`
 	Result  string `json:"result"` // ok, failed or skipped
@@ -84,7 +84,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	return o.report(found, results)
 }
 
-// validOptions holds what --options says to JSON.
+// validOptions returns an error if --options is not JSON.
 func validOptions(cmd *cobra.Command, options string) error {
 	if options != "" && !json.Valid([]byte(options)) {
 		return console.Usage(cmd, `such as --options '{"size": 4}'`, "--options is not JSON")
@@ -92,7 +92,8 @@ func validOptions(cmd *cobra.Command, options string) error {
 	return nil
 }
 
-// config is how the environment is started; a made-up task may take its time.
+// config returns how to start the environment. It allows a slow reset, because an
+// environment may generate its tasks.
 func (o *checkOptions) config(path string) host.Config {
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots, cfg.Log = path, o.Slots, o.host.Logger()
@@ -106,7 +107,7 @@ func (o *checkOptions) config(path string) host.Config {
 func (o *checkOptions) environment(ctx context.Context, path string) ([]checks.Result, error) {
 	cfg := o.config(path)
 	if _, err := host.Check(ctx, cfg); err != nil {
-		return nil, err // of its options: nothing can be tried
+		return nil, err // the options are invalid, so nothing can be tested
 	}
 	open := func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }
 	results, err := envcontract.Run(ctx, open, envcontract.Options{Texts: o.Say})
@@ -116,7 +117,7 @@ func (o *checkOptions) environment(ctx context.Context, path string) ([]checks.R
 	cfg.Slots = 64
 	rate, err := measure(ctx, cfg, o.Say, 500*time.Millisecond)
 	if err != nil {
-		return results, nil // it said why above
+		return results, nil // the errors are printed above
 	}
 	return append(results, checks.Result{Promise: "speed", Note: steps(rate) + " with 64 slots"}), nil
 }
@@ -144,7 +145,7 @@ func (o *checkOptions) observe(i int) policy.Observation {
 	}
 }
 
-// report prints the results. Those that failed make the command fail.
+// report prints the results. It returns an error if any failed.
 func (o *checkOptions) report(found host.Found, results []checks.Result) error {
 	var lines []line
 	failed := 0
@@ -181,7 +182,7 @@ func (o *checkOptions) report(found host.Found, results []checks.Result) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: found.Name, What: fmt.Sprintf("breaks %d of %d promises", failed, len(results)),
-		Hint: "correct what the lines above say, the first one first: later ones may follow from it",
+		Hint: "correct the first failure above first: later ones may follow from it",
 	}
 }
 

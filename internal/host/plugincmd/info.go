@@ -26,13 +26,13 @@ func newInfoCmd(h *console.Host) *cobra.Command {
 	o := &infoOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "info NAME|PATH...",
-		Short: "Start plug-ins and show all that they say of themselves",
-		Long: `Info starts each plug-in, asks it who it is and which options it has, and shows
-the digest that pins it: policy.digest and environment.digest in a configuration,
-and the list of those allowed, take it.
+		Short: "Start plug-ins and show what they report about themselves",
+		Long: `Info starts each plug-in and shows its description, its options, and the digest that
+pins it. The keys policy.digest and environment.digest of a configuration, and the list
+of allowed plug-ins, take this digest.
 
-With --write-manifest what it says is written beside it (plugin.yaml in a folder,
-NAME.plugin.yaml beside a file), where merit plugin list reads it.`,
+With --write-manifest, info also writes the description into a manifest (plugin.yaml in
+a folder, NAME.plugin.yaml next to a file), which merit plugin list reads.`,
 		Example: "  merit plugin info sokoban\n  merit plugin info ./maze.py",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    o.run,
@@ -69,8 +69,8 @@ func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(problems...)
 }
 
-// writeManifest puts what a plug-in says beside it. The command of a folder, and
-// the options that its author has described, stay as they are.
+// writeManifest writes a plug-in's description into its manifest. It keeps the command
+// of a folder and the options that the author described.
 func writeManifest(f host.Found) error {
 	m := manifest(f)
 	m.Digest = "sha256:" + f.Digest

@@ -19,12 +19,12 @@ func newInstallCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "install PATH",
 		Short: "Copy a plug-in to where configurations find it by its name",
-		Long: `Install starts the plug-in once to ask it who it is, copies it into a folder of
-its name in $MERIT_HOME/plugins (without MERIT_HOME, merit/plugins in the user's
-cache) with a manifest of what it said, and starts the copy to see that it runs.
-One of the same name is replaced at once.
+		Long: `Install starts the plug-in once to get its description. It then copies the plug-in and
+a manifest into a folder named after it in $MERIT_HOME/plugins (without MERIT_HOME, in
+merit/plugins in the user's cache), and starts the copy to test that it runs.
+It atomically replaces an installed plug-in of the same name.
 
-The copy is started only while its files are those that were installed.`,
+Merit starts the copy only while its files are unchanged.`,
 		Example: "  merit plugin install ./maze",
 		Args:    console.Exactly("PATH"),
 		RunE:    o.run,
@@ -38,7 +38,7 @@ func (o *installOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	home := disk.Home(o.host.Env)
 	if home == "" {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "there is no folder to install plug-ins into", Hint: "set MERIT_HOME or HOME"}
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "no folder to install plug-ins into exists", Hint: "set MERIT_HOME or HOME"}
 	}
 	found, err := ask(cmd.Context(), path)
 	if err != nil {
@@ -57,7 +57,7 @@ func (o *installOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(o.host.Stdout, "%s %s (%s) in %s\n%s\n", m.Name, m.Version, m.Kind, at, m.Digest)
 	if err == nil && first != at {
-		fmt.Fprintf(o.host.Stdout, "note: the name %s still means %s, which is found first; name this one by its path\n", m.Name, first)
+		fmt.Fprintf(o.host.Stdout, "note: the name %s still means %s, which Merit finds first; name this one by its path\n", m.Name, first)
 	}
 	return nil
 }

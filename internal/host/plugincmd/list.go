@@ -18,14 +18,14 @@ func newListCmd(h *console.Host) *cobra.Command {
 	o := &listOptions{host: h}
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the plug-ins that are found, without starting any",
-		Long: `List reads the names of files and the manifests beside them, and starts no
-process. A plug-in without a manifest is listed by its name; merit plugin info
-asks it for the rest.`,
+		Short: "List the available plug-ins without starting them",
+		Long: `List reads the names of files and the manifests next to them, and starts no process.
+It lists a plug-in without a manifest by its name; merit plugin info asks such a
+plug-in for the rest.`,
 		Example: "  merit plugin list",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return console.Usage(cmd, "merit plugin info "+strings.Join(args, " ")+" shows it", "merit plugin list takes no argument %q", args[0])
+				return console.Usage(cmd, "merit plugin info "+strings.Join(args, " ")+" shows it", "merit plugin list takes no argument, but got %q", args[0])
 			}
 			return nil
 		},
@@ -37,7 +37,7 @@ asks it for the rest.`,
 type listing struct {
 	Name     string         `json:"name"`
 	Path     string         `json:"path"`
-	Hidden   bool           `json:"hidden,omitempty"` // another one of this name is found first
+	Hidden   bool           `json:"hidden,omitempty"` // another plug-in of this name is found first
 	Manifest *disk.Manifest `json:"manifest,omitempty"`
 	Error    string         `json:"error,omitempty"`
 }
@@ -83,5 +83,5 @@ func (o *listOptions) run(*cobra.Command, []string) error {
 	return t.Write(o.host.Stdout)
 }
 
-// cell makes what a stranger wrote, the names of files too, fit for one line.
+// cell cleans untrusted text, such as file names, for display on one line.
 func cell(s string) string { return strings.ReplaceAll(terminal.Clean(s), "\n", " ") }

@@ -37,14 +37,14 @@ func newNewCmd(h *console.Host) *cobra.Command {
 	o := &newOptions{host: h, Lang: "python", Kind: "env"}
 	return console.Verb(&cobra.Command{
 		Use:   "new FOLDER",
-		Short: "Begin a plug-in that passes its check and trains or plays at once",
-		Long: `New writes a small plug-in that works, named after its folder: its source, a
-plugin.yaml, and a configuration, train.yaml for an environment and rollout.yaml
+		Short: "Create a plug-in that passes its check and can train or play at once",
+		Long: `New creates a small working plug-in, named after its folder: its source, a plugin.yaml,
+and a configuration. The configuration is train.yaml for an environment and rollout.yaml
 for a policy.
 
-In Go it is a module of its own. It builds on the sources of Merit in the folder of
---source, by default the one that merit itself lies in or is started in; without
-any, on the released version.`,
+A plug-in in Go is its own module. It uses Merit's sources in the folder of --source, by
+default the folder that contains merit or in which you start it. Without sources, it uses
+the released version.`,
 		Example: "  merit plugin new maze --kind env --lang python\n  merit plugin new rules --kind policy --lang go",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,
@@ -54,14 +54,14 @@ any, on the released version.`,
 func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	folder := args[0]
 	if o.Kind != "env" && o.Kind != "policy" {
-		return console.Usage(cmd, "use env or policy", "--kind %q is no kind of plug-in", o.Kind)
+		return console.Usage(cmd, "use env or policy", "--kind %q is not a kind of plug-in", o.Kind)
 	}
 	if o.Lang != "go" && o.Lang != "python" {
-		return console.Usage(cmd, "use go or python; docs/plugin-protocol.md says what any other language must do", "--lang %q has no template", o.Lang)
+		return console.Usage(cmd, "use go or python; for other languages, see docs/plugin-protocol.md", "no template exists for --lang %q", o.Lang)
 	}
 	name := disk.Name(folder)
 	if !disk.ValidName(name) {
-		return console.Usage(cmd, "use lower-case letters, digits, - and _", "%q is no name for a plug-in", name)
+		return console.Usage(cmd, "use lower-case letters, digits, - and _", "%q is not a valid plug-in name", name)
 	}
 	files := map[string][]byte{}
 	if err := o.fill(files, name, o.Lang+"-"+o.Kind); err != nil {
@@ -78,7 +78,8 @@ func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	return o.next(folder, len(files))
 }
 
-// fill adds the files of a template; names lose .tmpl, «.Name» becomes the name.
+// fill adds the files of a template. It removes .tmpl from their names and replaces
+// «.Name» by the name.
 func (o *newOptions) fill(files map[string][]byte, name, from string) error {
 	root := path.Join("templates", from)
 	return fs.WalkDir(templates, root, func(p string, d fs.DirEntry, err error) error {
@@ -102,8 +103,8 @@ func (o *newOptions) fill(files map[string][]byte, name, from string) error {
 	})
 }
 
-// goModule adds go.mod and, of Merit's sources, the versions and sums of all that
-// they are built with: so that the plug-in builds from what is there already.
+// goModule adds go.mod and the versions and sums of the modules that Merit's sources
+// need, so that the plug-in builds from modules that are already downloaded.
 func (o *newOptions) goModule(files map[string][]byte, name string) error {
 	source, text, err := o.sources()
 	if err != nil {
@@ -133,7 +134,7 @@ func (o *newOptions) goModule(files map[string][]byte, name string) error {
 	return err
 }
 
-// sources finds the folder of Merit's sources and its go.mod.
+// sources returns the folder of Merit's sources and the text of its go.mod.
 func (o *newOptions) sources() (folder string, text []byte, err error) {
 	starts := []string{o.Source}
 	if o.Source == "" {
@@ -156,12 +157,12 @@ func (o *newOptions) sources() (folder string, text []byte, err error) {
 		}
 	}
 	if o.Source != "" {
-		return "", nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "--source", What: o.Source + " does not hold the module " + module, Hint: "give the folder with Merit's go.mod"}
+		return "", nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "--source", What: o.Source + " does not contain the module " + module, Hint: "give the folder with Merit's go.mod"}
 	}
 	return "", nil, nil
 }
 
-// next says what to do with a new plug-in.
+// next prints what to do with a new plug-in.
 func (o *newOptions) next(folder string, files int) error {
 	var next []string
 	if o.Lang == "go" {

@@ -1,5 +1,5 @@
-// Package plugincmd holds the verbs of `merit plugin`: for people who look for
-// environments and policies, and for those who write them.
+// Package plugincmd implements the commands of `merit plugin`, for users and authors of
+// environments and policies.
 package plugincmd
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// NewCmd makes `merit plugin`, which also answers to `merit plugins`.
+// NewCmd returns the command `merit plugin`, with the alias `merit plugins`.
 func NewCmd(h *console.Host) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:     "plugin",
 		Aliases: []string{"plugins"},
 		Short:   "List, install, create and check environments and policies",
-		Long: `A plug-in is an environment or a policy in a process of its own: an executable
-file, a Python file, or a folder whose plugin.yaml says what starts it. Merit's own
-are built into merit, which starts itself again for each of them.
+		Long: `A plug-in is an environment or a policy in a separate process: an executable file, a
+Python file, or a folder whose plugin.yaml says how to start it. Merit's own plug-ins are
+built into merit, which starts itself again for each of them.
 
-A configuration names it by its path (with a slash) or by its name, which is
-looked up in the folders of $MERIT_PLUGINS, among those built in, in plugins beside
-the merit binary, in share/merit/plugins of its installation, in bin/plugins, among
-those installed, and with the engines that are installed. A file in a folder of
-$MERIT_PLUGINS wins over a built-in plug-in of its name; builtin:NAME always means
-the built-in one.
+A configuration names a plug-in by its path (with a slash) or by its name. Merit looks a
+name up in this order: the folders of $MERIT_PLUGINS, the built-in plug-ins, plugins next
+to the merit binary, share/merit/plugins of its installation, bin/plugins, the installed
+plug-ins, and the installed engines. A file in a folder of $MERIT_PLUGINS takes precedence
+over a built-in plug-in of its name; builtin:NAME always means the built-in one.
 
-Both merit plugin and merit plugins are this command.`,
+The command is also available as merit plugins.`,
 	}, newListCmd(h), newInfoCmd(h), newInstallCmd(h), newNewCmd(h), newCheckCmd(h), newBenchCmd(h))
 }
 
-// find returns the path of a plug-in that an argument names. Without a slash it
-// is a name; what is no plug-in's name but a file here is taken as a path.
+// find returns the path of the plug-in that an argument names. An argument without a
+// slash is a name; if no plug-in has that name but a file here does, find returns the
+// file's path.
 func find(h *console.Host, plugin string) (string, error) {
 	path, err := host.Find(plugin, merit.PluginFolders(h.Env)...)
 	if err != nil && !strings.ContainsRune(plugin, '/') {
@@ -48,20 +48,20 @@ func find(h *console.Host, plugin string) (string, error) {
 	return path, err
 }
 
-// ask starts the plug-in at path and returns what it says of itself. Its own
-// manifest is no reason not to ask.
+// ask starts the plug-in at path and returns its description. It asks even if the
+// plug-in's manifest is wrong.
 func ask(ctx context.Context, path string) (host.Found, error) {
 	found, err := host.Inspect(ctx, path)
 	if err == nil && !disk.ValidName(found.Name) {
 		err = &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "calls itself " + found.Name + ", which is no name for a plug-in",
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "calls itself " + found.Name + ", which is not a valid plug-in name",
 			Hint: "use lower-case letters, digits, - and _",
 		}
 	}
 	return found, err
 }
 
-// manifest is what a plug-in said, as its manifest says it.
+// manifest returns a plug-in's description as a manifest.
 func manifest(found host.Found) disk.Manifest {
 	return disk.Manifest{
 		Name: found.Name, Version: found.Version, Kind: found.Kind, Summary: found.Summary, Protocol: int(found.Protocol),

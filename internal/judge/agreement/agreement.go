@@ -1,6 +1,6 @@
-// Package agreement says whether a judge can be trusted: how far its scores
-// agree with labels of the same trajectories, and whether it says the same when
-// it is shown them in the reverse order.
+// Package agreement measures whether a judge can be trusted: how well its scores agree with
+// labels of the same trajectories, and whether its scores change when the trajectories are
+// shown in reverse order.
 package agreement
 
 import (
@@ -12,29 +12,30 @@ import (
 	"github.com/merit-rl/merit/internal/judge"
 )
 
-// Labelled is a group whose members have a label, higher for better.
-type Labelled struct {
+// Labeled is a group whose members each have a label, higher for better.
+type Labeled struct {
 	rl.Group
 	Label []float64 // [members], finite
 }
 
-// Judged is what a judge says of a labelled group.
+// Judged is a labeled group with the scores of a judge.
 type Judged struct {
-	// Cluster is what makes groups dependent, such as their task; "" is nothing.
+	// Cluster names what makes groups dependent, such as their task; groups with "" are
+	// independent.
 	Cluster string
 	Label   []float64 // [members]
-	// Score and Reversed are the scores in either order, nil if the judge gave
-	// none. Place is where each member stood when Score was given; members that
-	// say the same have one place.
+	// Score and Reversed are the scores in the two orders, or nil if the judge gave none.
+	// Place is the position of each member when Score was given; identical members share a
+	// place.
 	Score, Reversed []float64
 	Place           []int
 }
 
-// Ask has a judge score labelled groups in both orders. The judges differ in
-// judge.Options.Reversed only; reversed is nil for a judge that sees one
-// trajectory at a time. Done, which may be nil, is told how many trajectories
-// are done. The evaluations are those of the first order, then of the other.
-func Ask(ctx context.Context, forward, reversed reward.Scorer, groups []Labelled, done func(int)) ([]Judged, []reward.Evaluation, error) {
+// Ask has a judge score labeled groups in both orders. The two judges differ only in
+// judge.Options.Reversed; reversed is nil for a judge that sees one trajectory at a time. Ask
+// calls done, if it is not nil, with the number of trajectories judged so far. The returned
+// evaluations are those of the first order, followed by those of the second.
+func Ask(ctx context.Context, forward, reversed reward.Scorer, groups []Labeled, done func(int)) ([]Judged, []reward.Evaluation, error) {
 	out := make([]Judged, len(groups))
 	plain := make([]*rl.Group, len(groups))
 	for i := range groups {
@@ -64,7 +65,7 @@ func Ask(ctx context.Context, forward, reversed reward.Scorer, groups []Labelled
 	return out, all, nil
 }
 
-// part is the name under which notes stand.
+// part is the reward's name in the notes of an evaluation.
 const part = "judge"
 
 func evaluate(ctx context.Context, j reward.Scorer, groups []*rl.Group, before int, done func(int)) ([]reward.Evaluation, error) {
@@ -84,7 +85,7 @@ func split(all []reward.Evaluation, groups []*rl.Group) (out [][]reward.Evaluati
 	return out
 }
 
-// scores are those of a group, nil unless every member has one.
+// scores returns the scores of a group, or nil if any member has none.
 func scores(evaluations []reward.Evaluation) (out []float64) {
 	for _, e := range evaluations {
 		if e.Outcome != reward.Scored {
@@ -95,8 +96,8 @@ func scores(evaluations []reward.Evaluation) (out []float64) {
 	return out
 }
 
-// places are where members stood in the question, nil if a judge was asked
-// about each alone.
+// places returns the position of each member in the question, or nil if the judge saw each
+// member alone.
 func places(evaluations []reward.Evaluation) (out []int) {
 	for _, e := range evaluations {
 		note, err := judge.ReadNote(e.Notes[part])
@@ -108,17 +109,16 @@ func places(evaluations []reward.Evaluation) (out []int) {
 	return out
 }
 
-// Estimate is a figure with its interval at stats.Confidence. N is how many
-// observations are behind it.
+// Estimate is a figure with its interval at stats.Confidence. N is the number of observations.
 type Estimate struct {
 	Value    float64    `json:"value"`
 	Interval [2]float64 `json:"interval"`
 	N        int        `json:"n"`
 }
 
-// mean estimates the mean of values from least to most. Where all of them lie
-// at the ends the interval is that of a share, which does not shrink to a point
-// when all are equal.
+// mean estimates the mean of values, which range from least to most. If every value is at one
+// of these bounds, the interval is that of a proportion, which does not shrink to a point when
+// all values are equal.
 func mean(values []float64, clusters []string, least, most float64) *Estimate {
 	if len(values) == 0 {
 		return nil

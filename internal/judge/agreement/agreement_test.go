@@ -18,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Promise: τ-b is what a hand finds, with ties on either side, and what gonum
-// finds without any.
+// Promise: τ-b equals a hand computation, with ties on either side, and gonum's result without
+// ties.
 func TestTau(t *testing.T) {
 	for _, c := range []struct {
 		x, y []float64
@@ -28,7 +28,7 @@ func TestTau(t *testing.T) {
 	}{
 		{[]float64{1, 2, 3, 4}, []float64{10, 20, 30, 40}, 1, true},
 		{[]float64{1, 2, 3, 4}, []float64{4, 3, 2, 1}, -1, true},
-		{[]float64{1, 2, 2, 3}, []float64{1, 2, 3, 4}, 5 / math.Sqrt(5*6), true}, // 5 of 6 pairs told apart, all rightly
+		{[]float64{1, 2, 2, 3}, []float64{1, 2, 3, 4}, 5 / math.Sqrt(5*6), true}, // 5 of 6 pairs ranked, all correctly
 		{[]float64{1, 1, 2, 2}, []float64{1, 2, 1, 2}, 0, true},                  // one right, one wrong
 		{[]float64{0, 0, 1, 1}, []float64{0, 0, 0, 1}, 2 / math.Sqrt(4*3), true}, // scipy.stats.kendalltau: 0.5773502691896258
 		{[]float64{3, 1, 2}, []float64{2, 3, 1}, -1.0 / 3, true},                 // one right, two wrong
@@ -52,14 +52,14 @@ func TestTau(t *testing.T) {
 	}
 }
 
-// Promise: every figure of a report is what a hand finds.
+// Promise: every figure of a report equals a hand computation.
 func TestMeasure(t *testing.T) {
 	r := agreement.Measure([]agreement.Judged{
 		{Label: []float64{0, 1, 2}, Score: []float64{0, 0.5, 1}, Reversed: []float64{0, 0.5, 1}, Place: []int{0, 1, 2}}, // τ 1
 		{Label: []float64{0, 1, 2}, Score: []float64{0, 1, 0.5}, Reversed: []float64{0, 0.5, 1}, Place: []int{2, 1, 0}}, // τ ⅓
 		{Label: []float64{0, 1, 1}, Score: []float64{1, 1, 0}, Reversed: []float64{1, 1, 1}, Place: []int{0, 1, 2}},     // τ −½: one wrong pair, 2 × 2
-		{Label: []float64{0, 1}, Score: []float64{0.5, 0.5}, Reversed: []float64{0.5, 0.5}, Place: []int{0, 1}},         // tells nobody apart: 0
-		{Label: []float64{1, 1}, Score: []float64{0, 1}},                                                                // says nothing of the judge
+		{Label: []float64{0, 1}, Score: []float64{0.5, 0.5}, Reversed: []float64{0.5, 0.5}, Place: []int{0, 1}},         // all scores equal: 0
+		{Label: []float64{1, 1}, Score: []float64{0, 1}},                                                                // not informative
 		{Label: []float64{0, 1}}, // no scores
 	})
 	require.Equal(t, 6, r.Groups)
@@ -69,7 +69,7 @@ func TestMeasure(t *testing.T) {
 	require.InDelta(t, (1+1.0/3-0.5+0)/4, r.Tau.Value, 1e-15)
 	require.InDelta(t, (1+0+0.5+0.5)/4, r.Best.Value, 1e-15)
 	require.InDelta(t, (1.0/3+1.0/3+2.0/3+0.5)/4, r.Chance, 1e-15)
-	// Pairs: 3 kept; 2 of 3 kept; 2 told apart in one order only.
+	// Pairs: 3 kept; 2 of 3 kept; 2 ranked in one order only.
 	require.Equal(t, 8, r.Kept.N)
 	require.InDelta(t, 5.0/8, r.Kept.Value, 1e-15)
 	// As shown and in reverse: 0 and 3 of 3; 2 and 0 of 3; 2 of 2 and none.
@@ -87,8 +87,8 @@ func TestMeasure(t *testing.T) {
 	require.Equal(t, agreement.TooFew, empty.Verdict)
 }
 
-// many are groups that a judge orders rightly in good of every ten pairs of
-// groups, and keeps in keep of ten.
+// many returns n groups: the judge orders good of every ten pairs of groups correctly, and
+// reversing keeps the order in keep of ten.
 func many(n int, change func(i int, g *agreement.Judged)) (groups []agreement.Judged) {
 	for i := range n {
 		up := []float64{0, 0.3, 0.6, 0.9}
@@ -99,8 +99,8 @@ func many(n int, change func(i int, g *agreement.Judged)) (groups []agreement.Ju
 	return groups
 }
 
-// Promise: the verdict follows the lower ends of the intervals, and perfect
-// agreement on few groups is no certainty.
+// Promise: the verdict uses the lower ends of the intervals, so perfect agreement on few
+// groups does not earn trust.
 func TestVerdict(t *testing.T) {
 	down, mixed := []float64{0.9, 0.6, 0.3, 0}, []float64{0.3, 0, 0.9, 0.6}
 	for _, c := range []struct {
@@ -110,22 +110,22 @@ func TestVerdict(t *testing.T) {
 		want   agreement.Verdict
 		says   string
 	}{
-		{"perfect", 20, func(int, *agreement.Judged) {}, agreement.Trust, "can be trained on"},
+		{"perfect", 20, func(int, *agreement.Judged) {}, agreement.Trust, "can train on it"},
 		{"perfect on few", 9, func(int, *agreement.Judged) {}, agreement.TooFew, "9 groups"},
 		{"the reverse", 20, func(_ int, g *agreement.Judged) { g.Score, g.Reversed = down, down }, agreement.Useless, "worse"},
 		{"a coin", 20, func(i int, g *agreement.Judged) {
 			if i%2 == 0 {
 				g.Score, g.Reversed = down, down
 			}
-		}, agreement.Useless, "No better than chance"},
-		{"one score for all", 20, func(_ int, g *agreement.Judged) { g.Score = []float64{1, 1, 1, 1} }, agreement.Useless, "No better than chance"},
+		}, agreement.Useless, "Not measurably better than chance"},
+		{"one score for all", 20, func(_ int, g *agreement.Judged) { g.Score = []float64{1, 1, 1, 1} }, agreement.Useless, "Not measurably better than chance"},
 		{"weak", 20, func(_ int, g *agreement.Judged) { g.Score, g.Reversed = mixed, mixed }, agreement.Weak, "weak"},
 		{"by position", 20, func(_ int, g *agreement.Judged) { g.Reversed = down }, agreement.Weak, "order"},
 		{"often silent", 30, func(i int, g *agreement.Judged) {
 			if i%5 == 0 {
 				g.Score, g.Reversed = nil, nil
 			}
-		}, agreement.Weak, "6 of 30 groups have no score"},
+		}, agreement.Weak, "6 of 30 groups have no scores"},
 	} {
 		r := agreement.Measure(many(c.groups, c.change))
 		require.Equal(t, c.want, r.Verdict, c.name)
@@ -139,7 +139,7 @@ func TestVerdict(t *testing.T) {
 	require.Nil(t, agreement.Measure(many(20, func(_ int, g *agreement.Judged) { g.Reversed, g.Place = nil, nil })).Kept)
 }
 
-// model is a judge.Model made of a function of place and text.
+// model is a judge.Model that scores by place and text.
 type model func(place int, text string) float64
 
 var shown = regexp.MustCompile(`(?s)<trajectory id="(\d+)">\n(.*?)\n</trajectory>`)
@@ -156,12 +156,12 @@ func (m model) Ask(_ context.Context, q judge.Question) (judge.Answer, error) {
 	return judge.Answer{Text: string(text)}, err
 }
 
-// Promise: a judge that goes by position is found out by reversing, one that
-// goes by the text is not; a group without scores is counted.
+// Promise: reversing exposes a judge that scores by position, and not one that scores by the
+// text; groups without scores are counted.
 func TestAsk(t *testing.T) {
-	var groups []agreement.Labelled
+	var groups []agreement.Labeled
 	for i := range 12 {
-		g := agreement.Labelled{Group: rl.Group{Task: rl.Task{ID: fmt.Sprint("t", i)}}, Label: []float64{0, 1, 2}}
+		g := agreement.Labeled{Group: rl.Group{Task: rl.Task{ID: fmt.Sprint("t", i)}}, Label: []float64{0, 1, 2}}
 		for m, word := range []string{"bad", "fair", "good"} {
 			if i == 11 {
 				word = "silence"

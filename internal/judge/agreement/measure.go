@@ -6,53 +6,54 @@ import (
 	"slices"
 )
 
-// Report says how far a judge can be trusted on data like the labelled.
+// Report says how far a judge can be trusted on data like the labeled groups.
 type Report struct {
 	Groups int `json:"groups"`
-	// Unscored is how many groups the judge gave no scores, in the first order.
+	// Unscored is the number of groups without scores in the first order.
 	Unscored int `json:"unscored_groups"`
-	// Alike is how many groups have one label for all: they tell nothing.
+	// Alike is the number of groups whose members all have the same label; they are not
+	// informative.
 	Alike int `json:"groups_with_one_label"`
-	// Tau is the mean over groups of Kendall's τ-b between scores and labels:
-	// 1 the same order, 0 no relation, −1 the reverse.
+	// Tau is the mean over groups of Kendall's τ-b between scores and labels: 1 is the same
+	// order, 0 no relation, −1 the reverse order.
 	Tau *Estimate `json:"kendall_tau"`
-	// Best is how often the member that the judge scores highest has the highest
-	// label; where it scores several highest, the share of them that has.
+	// Best is how often the member with the highest score has the highest label. If several
+	// share the highest score, it counts the fraction of them with that label.
 	Best *Estimate `json:"best_is_best"`
-	// Chance is what Best would be for a judge that picks blindly.
+	// Chance is the expected value of Best for a judge that picks at random.
 	Chance float64 `json:"best_by_chance"`
-	// Kept is the share of pairs that keep their order when the members are
-	// shown in reverse, of the pairs that at least one order tells apart. It is
-	// nil for a judge that sees one trajectory at a time.
+	// Kept is the share of pairs that keep their order when the members are shown in reverse,
+	// among the pairs that at least one order ranks. It is nil for a judge that sees one
+	// trajectory at a time.
 	Kept *Estimate `json:"kept_when_reversed"`
-	// First is the share of pairs in which the member that is shown first has
-	// the higher score, over both orders: ½ for a judge that does not care.
+	// First is the share of pairs in which the member shown first has the higher score, over
+	// both orders: ½ for a judge without a position bias.
 	First *Estimate `json:"first_shown_wins"`
 
 	Verdict  Verdict `json:"verdict"`
 	Sentence string  `json:"sentence"`
 }
 
-// Verdict is what to do with a judge.
+// Verdict is a recommendation about a judge.
 type Verdict string
 
-// The closed set of verdicts.
+// The verdicts.
 const (
-	Trust   Verdict = "trust"   // its order is that of the labels, by and large
-	Weak    Verdict = "weak"    // better than chance, and not much
-	Useless Verdict = "useless" // not better than chance, as far as the data can tell
-	TooFew  Verdict = "too_few" // the data cannot tell
+	Trust   Verdict = "trust"   // its order mostly agrees with the labels
+	Weak    Verdict = "weak"    // better than chance, but not much
+	Useless Verdict = "useless" // not better than chance, on this data
+	TooFew  Verdict = "too_few" // too little data to tell
 )
 
-// What a verdict asks for, at the lower end of the intervals.
+// Thresholds of the verdicts, for the lower end of the intervals.
 const (
-	FewGroups    = 10  // below so many groups there is no verdict
-	TrustedTau   = 0.4 // 70 % of the pairs in the order of the labels
+	FewGroups    = 10  // minimum number of groups for a verdict
+	TrustedTau   = 0.4 // 70 % of the pairs are in the order of the labels
 	TrustedKept  = 0.7
 	MuchUnscored = 0.1
 )
 
-// Measure compares what a judge says with the labels.
+// Measure compares a judge's scores with the labels.
 func Measure(groups []Judged) Report {
 	r := Report{Groups: len(groups)}
 	var taus, bests, kept, first []float64
@@ -76,7 +77,7 @@ func Measure(groups []Judged) Report {
 			r.Alike++
 		default:
 			if !ok {
-				tau = 0 // the judge tells nobody apart
+				tau = 0 // the judge gave all members the same score
 			}
 			best, blind := bestIsBest(g.Score, g.Label)
 			taus, bests, cluster = append(taus, tau), append(bests, best), append(cluster, key)
@@ -99,23 +100,23 @@ func (r *Report) verdict() (Verdict, string) {
 		if r.Tau != nil {
 			n = r.Tau.N
 		}
-		return TooFew, fmt.Sprintf("%d groups with a score and different labels are too few to say anything; at least %d are needed", n, FewGroups)
+		return TooFew, fmt.Sprintf("%d groups with scores and different labels are too few for a verdict; at least %d are needed", n, FewGroups)
 	case r.Tau.Interval[1] < 0:
-		return Useless, "It prefers what the labels say is worse: do not train on it."
+		return Useless, "It prefers members with worse labels: do not train on it."
 	case r.Tau.Interval[0] <= 0:
-		return Useless, "No better than chance, as far as this data can tell: do not train on it."
+		return Useless, "Not measurably better than chance on this data: do not train on it."
 	case float64(r.Unscored) > MuchUnscored*float64(r.Groups):
-		return Weak, fmt.Sprintf("Better than chance, but %d of %d groups have no score: use a server that enforces a JSON Schema, or a larger model.", r.Unscored, r.Groups)
+		return Weak, fmt.Sprintf("Better than chance, but %d of %d groups have no scores: use a server that enforces a JSON Schema, or a larger model.", r.Unscored, r.Groups)
 	case r.Kept != nil && r.Kept.Interval[0] < TrustedKept:
-		return Weak, "Better than chance, but the order in which it is shown the members decides much: a larger model, or a judge that sees one at a time."
+		return Weak, "Better than chance, but its scores depend on the order in which members are shown: use a larger model, or mode independent."
 	case r.Tau.Interval[0] < TrustedTau:
-		return Weak, "Better than chance, but weak: train on it only beside a reward that can be verified."
+		return Weak, "Better than chance, but weak: train on it only together with a verifiable reward."
 	}
-	return Trust, "Its order is that of the labels, by and large: it can be trained on where the data is like this."
+	return Trust, "Its order mostly agrees with the labels: you can train on it with data like this."
 }
 
-// Tau returns Kendall's τ-b of x and y, which allows for ties in both. It does
-// not exist, and ok is false, if all of x or all of y are equal.
+// Tau returns Kendall's τ-b of x and y, which allows for ties in both. If all of x or all of y
+// are equal, τ-b is undefined and ok is false.
 //
 // Shapes: x, y [n]. Source: Kendall, Biometrika 33 (1945) 239–251.
 func Tau(x, y []float64) (tau float64, ok bool) {
@@ -134,8 +135,8 @@ func Tau(x, y []float64) (tau float64, ok bool) {
 	return float64(sum) / math.Sqrt(float64(byX)*float64(byY)), true
 }
 
-// bestIsBest returns the share of the members with the highest score that have
-// the highest label, and the share of all members that have it.
+// bestIsBest returns the share of the highest-scored members that have the highest label, and
+// the share of all members that have it.
 func bestIsBest(score, label []float64) (share, chance float64) {
 	top, best, both, good := slices.Max(score), slices.Max(label), 0, 0
 	tops := 0
@@ -152,8 +153,8 @@ func bestIsBest(score, label []float64) (share, chance float64) {
 	return float64(both) / float64(tops), float64(good) / float64(len(label))
 }
 
-// unchanged is 1 for each pair that both orders put the same way round and 0
-// for each that they do not; pairs that neither tells apart are not there.
+// unchanged returns 1 for each pair that both orders rank the same way and 0 for each that
+// they rank differently. It leaves out pairs that are tied in both orders.
 func unchanged(g Judged) (out []float64) {
 	if g.Score == nil || g.Reversed == nil {
 		return nil
@@ -169,15 +170,15 @@ func unchanged(g Judged) (out []float64) {
 	return out
 }
 
-// firstWins is, for each pair and order that tells it apart, whether the one
-// that was shown first has the higher score.
+// firstWins reports, for each pair and each order that ranks it, whether the member shown
+// first has the higher score.
 func firstWins(g Judged) (out []float64) {
 	if g.Score == nil || g.Reversed == nil || g.Place == nil {
 		return nil
 	}
 	for i := range g.Score {
 		for k := range i {
-			before := sign(float64(g.Place[k] - g.Place[i])) // 1: i stood first
+			before := sign(float64(g.Place[k] - g.Place[i])) // 1: i was shown first
 			if a := sign(g.Score[i] - g.Score[k]); a != 0 {
 				out = append(out, truth(a == before))
 			}

@@ -13,10 +13,10 @@ import (
 	"github.com/merit-rl/merit/internal/judge/agreement"
 )
 
-// data is labelled groups as they are read, in order of first appearance.
+// data collects labeled groups in order of first appearance.
 type data struct {
 	options Options
-	groups  []agreement.Labelled
+	groups  []agreement.Labeled
 	index   map[string]int
 	bad     jsonl.Bad
 }
@@ -24,7 +24,7 @@ type data struct {
 func (d *data) add(t *rl.Trajectory) error {
 	id := cmp.Or(t.Group, t.Task)
 	if id == "" {
-		return wrong(`there is no "group" and no "task"`, "say which trajectories are to be compared: give those the same group")
+		return wrong(`neither "group" nor "task" is set`, "give trajectories that should be compared the same group")
 	}
 	label := 0.0
 	if d.options.Truth == nil {
@@ -37,14 +37,14 @@ func (d *data) add(t *rl.Trajectory) error {
 	if !known {
 		at = len(d.groups)
 		d.index[id] = at
-		d.groups = append(d.groups, agreement.Labelled{Group: rl.Group{ID: id, Task: rl.Task{ID: cmp.Or(t.Task, id)}}})
+		d.groups = append(d.groups, agreement.Labeled{Group: rl.Group{ID: id, Task: rl.Task{ID: cmp.Or(t.Task, id)}}})
 	}
 	g := &d.groups[at]
 	g.Trajectories, g.Label = append(g.Trajectories, t), append(g.Label, label)
 	return nil
 }
 
-// label reads the label's column.
+// label returns the number in the label column.
 func (d *data) label(t *rl.Trajectory) (float64, error) {
 	name := d.options.Label
 	text := t.Metadata[name]
@@ -53,11 +53,11 @@ func (d *data) label(t *rl.Trajectory) (float64, error) {
 	}
 	const hint = "give each line a number, higher for better, and name its column"
 	if text == nil {
-		return 0, wrong(fmt.Sprintf("there is no column %q with a label", name), hint)
+		return 0, wrong(fmt.Sprintf("no label in column %q", name), hint)
 	}
 	var label *float64
 	if strictjson.Unmarshal(text, &label) != nil || label == nil {
-		return 0, wrong(fmt.Sprintf("the label in %q is no number", name), hint)
+		return 0, wrong(fmt.Sprintf("the label in %q is not a number", name), hint)
 	}
 	return *label, nil
 }
@@ -66,7 +66,7 @@ func wrong(what, hint string) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: what, Hint: hint}
 }
 
-// score asks the rewards that are the truth, if there are any.
+// score sets the labels to the scores of Truth, if it is set.
 func (d *data) score(ctx context.Context) error {
 	if d.options.Truth == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package judgecheck finds out on labelled data whether the judges of a
-// configuration can be trusted.
+// Package judgecheck measures on labeled data whether the judges of a configuration can be
+// trusted.
 package judgecheck
 
 import (
@@ -20,27 +20,27 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options say what the judges are held against.
+// Options says what the judges are compared with.
 type Options struct {
-	// Data is a file of trajectories, one JSON object with messages a line.
-	// Those of one group, or without groups of one task, are judged together.
+	// Data is a file of trajectories: one JSON object with messages per line. Trajectories of
+	// one group, or of one task if they have no group, are judged together.
 	Data string
-	// Columns take fields of trajectories from other columns of the data.
+	// Columns maps fields of trajectories to other columns of the data.
 	Columns []jsonl.Column
 	// Label is the column with a number for each trajectory, higher for better.
 	Label string
-	// Truth, if set, are rewards whose score is the label in its place.
+	// Truth, if it is not nil, is the rewards whose score is the label, instead of a column.
 	Truth *merit.Rewards
 
-	Getenv func(string) string // where API keys are looked up; os.Getenv if nil
-	Log    *slog.Logger        // nil is nowhere
-	// Progress, if set, is told how many trajectories are judged; those that are
-	// judged in both orders count twice.
+	Getenv func(string) string // looks up API keys; os.Getenv if nil
+	Log    *slog.Logger        // nil discards messages
+	// Progress, if it is not nil, is called with the number of trajectories judged so far;
+	// those judged in both orders count twice.
 	Progress func(done int)
 	Stdin    io.Reader // os.Stdin if nil
 }
 
-// Result is what came out for one judge.
+// Result is the measurement of one judge.
 type Result struct {
 	Name  string      `json:"name"`
 	Model string      `json:"model"`
@@ -52,7 +52,7 @@ type Result struct {
 	Totals       judge.Totals   `json:"totals"`
 }
 
-// Run asks every judge of cfg about the data, in both orders.
+// Run measures every judge of cfg on the data, in both orders.
 func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
 	var parts []merit.Reward
 	for _, r := range cfg.Rewards {
@@ -62,14 +62,14 @@ func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
 	}
 	if len(parts) == 0 {
 		return nil, cfg.Places.Explain("", &fault.Error{
-			Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "there is no judge",
+			Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "the configuration has no judge",
 			Hint: "add one: rewards: [{judge: {server: {url: …, model: …}}}]",
 		})
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	groups, err := labelled(ctx, o)
+	groups, err := labeled(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// check asks one judge.
-func check(ctx context.Context, part merit.Reward, groups []agreement.Labelled, o Options, progress func(int)) (Result, error) {
+// check measures one judge.
+func check(ctx context.Context, part merit.Reward, groups []agreement.Labeled, o Options, progress func(int)) (Result, error) {
 	cfg := *judging.Of(part)
 	r := Result{Name: part.Name, Model: cfg.Server.Model, Mode: cfg.Mode}
 	for _, g := range groups {
@@ -126,22 +126,22 @@ func check(ctx context.Context, part merit.Reward, groups []agreement.Labelled, 
 	for _, j := range orders {
 		r.Totals.Add(j.Totals())
 	}
-	return r, silent(all)
+	return r, allUnscored(all)
 }
 
-// silent is the error of a judge that gave no score at all.
-func silent(all []reward.Evaluation) error {
+// allUnscored returns the error of a judge that gave no scores.
+func allUnscored(all []reward.Evaluation) error {
 	if slices.ContainsFunc(all, func(e reward.Evaluation) bool { return e.Outcome == reward.Scored }) {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Model, Kind: fault.Unscored, What: fmt.Sprintf("the judge gave none of %d trajectories a score; the first: %s: %s", len(all), all[0].Outcome, all[0].Reason),
-		Hint: "see that the server runs, serves the model, and enforces a JSON Schema",
+		Boundary: fault.Model, Kind: fault.Unscored, What: fmt.Sprintf("the judge scored none of %d trajectories; the first: %s: %s", len(all), all[0].Outcome, all[0].Reason),
+		Hint: "check that the server runs, serves the model, and enforces a JSON Schema",
 	}
 }
 
-// labelled reads the data.
-func labelled(ctx context.Context, o Options) ([]agreement.Labelled, error) {
+// labeled reads the data.
+func labeled(ctx context.Context, o Options) ([]agreement.Labeled, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}

@@ -26,7 +26,7 @@ import (
 
 var shown = regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)
 
-// reader is a server whose model knows the quality of what it reads.
+// reader starts a server whose model knows the quality of each text.
 func reader(t *testing.T) *chattest.Server {
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		var messages []rl.Message
@@ -46,11 +46,11 @@ func config(t *testing.T, url string) *merit.Config {
   - {name: alone, judge: {mode: independent, server: {url: "`+url+`", model: small, retries: 0}}}
 `), ".")
 	require.NotNil(t, c)
-	require.NotErrorIs(t, err, fault.Of("", fault.Corrupt)) // it lacks an environment, which is not needed
+	require.NotErrorIs(t, err, fault.Of("", fault.Corrupt)) // the environment is missing, and is not needed
 	return c
 }
 
-// file writes groups of three with a label each, in columns of these names.
+// file writes groups of three with one label each, in columns with these names.
 func file(t *testing.T, groups int, group, label string) string {
 	t.Helper()
 	var text strings.Builder
@@ -64,8 +64,8 @@ func file(t *testing.T, groups int, group, label string) string {
 	return path
 }
 
-// Promise: each judge of a configuration is held against the labels, one that
-// ranks in both orders.
+// Promise: each judge of a configuration is compared with the labels; a judge that ranks is
+// compared in both orders.
 func TestRun(t *testing.T) {
 	server := reader(t)
 	last := 0
@@ -92,7 +92,7 @@ func TestRun(t *testing.T) {
 	require.Equal(t, 72+36, last)
 }
 
-// quality is a reward that can be verified.
+// quality is a verifiable reward.
 type quality struct{ outcome reward.Outcome }
 
 func (quality) Info() reward.Info { return reward.Info{Name: "quality"} }
@@ -103,8 +103,8 @@ func (q quality) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation
 	return e
 }
 
-// Promise: a reward that can be verified is a label; one that gives no score is
-// an error, not a label of 0.
+// Promise: the score of a verifiable reward can be the label; if it gives no score, that is an
+// error, not a label of 0.
 func TestTruth(t *testing.T) {
 	truth := func(outcome reward.Outcome) *merit.Rewards {
 		r, err := merit.LoadRewards(t.Context(), sandbox.DefaultConfig(), nil, merit.WithScorer(quality{outcome}, 1))
@@ -121,15 +121,15 @@ func TestTruth(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of("", fault.Unscored))
 }
 
-// Promise: what is wrong with the data, the configuration or the server is said
-// with its place and what to do.
+// Promise: problems of the data, the configuration or the server are reported with their
+// location and a hint.
 func TestProblems(t *testing.T) {
 	server := reader(t)
 	for name, c := range map[string]struct{ line, want string }{
-		"no label":     {`{"group":"g","messages":[{"role":"user","content":"?"}]}`, `there is no column "label"`},
-		"a word":       {`{"group":"g","label":"good","messages":[{"role":"user","content":"?"}]}`, `the label in "label" is no number`},
+		"no label":     {`{"group":"g","messages":[{"role":"user","content":"?"}]}`, `no label in column "label"`},
+		"a word":       {`{"group":"g","label":"good","messages":[{"role":"user","content":"?"}]}`, `the label in "label" is not a number`},
 		"nothing":      {`{"group":"g","label":null,"messages":[{"role":"user","content":"?"}]}`, "label"},
-		"no group":     {`{"label":1,"messages":[{"role":"user","content":"?"}]}`, `there is no "group"`},
+		"no group":     {`{"label":1,"messages":[{"role":"user","content":"?"}]}`, `neither "group"`},
 		"no messages":  {`{"group":"g","label":1}`, "messages is empty"},
 		"no JSON Line": {`{"group":`, "JSON"},
 	} {
@@ -142,20 +142,20 @@ func TestProblems(t *testing.T) {
 	}
 	data := judgecheck.Options{Data: file(t, 2, "group", "label"), Label: "label"}
 	_, err := judgecheck.Run(t.Context(), merit.DefaultConfig(), data)
-	require.ErrorContains(t, err, "there is no judge")
+	require.ErrorContains(t, err, "the configuration has no judge")
 	_, err = judgecheck.Run(t.Context(), config(t, "http://127.0.0.1:1/v1"), data)
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Unscored))
-	require.ErrorContains(t, err, "gave none of 12 trajectories a score; the first: infrastructure")
+	require.ErrorContains(t, err, "scored none of 12 trajectories; the first: infrastructure")
 	require.Empty(t, server.Calls())
 }
 
-// Promise: the example is a configuration that can be played, and its data has
-// a label for each of its titles.
+// Promise: the example configuration is valid, and its data has a label for each of its
+// titles.
 func TestExample(t *testing.T) {
 	folder := filepath.Join(testneeds.Root(), "examples", "judge")
 	cfg, err := merit.LoadConfig(filepath.Join(folder, "judge.yaml"),
 		"rewards.0.judge.server.url=http://127.0.0.1:1/v1", "rewards.0.judge.server.retries=0", "rewards.0.judge.cache="+t.TempDir())
 	require.NoError(t, err)
 	_, err = judgecheck.Run(t.Context(), cfg, judgecheck.Options{Data: filepath.Join(folder, "labelled.jsonl"), Label: "label"})
-	require.ErrorContains(t, err, "gave none of 192 trajectories a score", "24 groups of four, in both orders")
+	require.ErrorContains(t, err, "scored none of 192 trajectories", "24 groups of four, in both orders")
 }

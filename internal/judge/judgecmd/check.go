@@ -18,12 +18,12 @@ import (
 
 type checkOptions struct {
 	host    *console.Host
-	Config  string   `flag:"config,c" usage:"configuration file with a judge among its rewards" files:"yaml,yml" needed:"yes"`
-	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Config  string   `flag:"config,c" usage:"configuration file whose rewards include a judge" files:"yaml,yml" needed:"yes"`
+	Set     []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 	Data    string   `flag:"data" usage:"trajectories with group and label; - is stdin" needed:"yes"`
-	Label   string   `flag:"label" usage:"the column with the label, a number, higher for better"`
+	Label   string   `flag:"label" usage:"column with the label: a number, higher for better"`
 	Truth   string   `flag:"truth" usage:"a reward whose score is the label: a .wasm module, a .py file, or the folder of a reward"`
-	Columns []string `flag:"map" usage:"NAME=COLUMN: take a field, such as group, from another column (repeatable)"`
+	Columns []string `flag:"map" usage:"NAME=COLUMN: read a field, such as group, from another column (repeatable)"`
 	sandbox sandbox.Config
 }
 
@@ -31,19 +31,19 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{host: h, Label: "label"}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "check",
-		Short: "Find out on labelled data whether a judge can be trusted",
+		Short: "Measure on labeled data whether a judge can be trusted",
 		Long: `Check asks every judge of a configuration about groups of trajectories whose
-order is known, in one order and in the reverse, and says how far it agrees:
+order is known, once in one order and once in reverse, and reports:
 
   Kendall's τ     the mean over groups of τ-b between scores and labels
-  best is best    how often the judge's best has the best label
+  best is best    how often the member with the highest score has the best label
   kept reversed   pairs that keep their order when members are shown in reverse
-  first shown     pairs in which the one that is shown first wins; 50 % is fair
+  first shown     pairs in which the member shown first wins; 50 % is unbiased
 
-each with a 95 % interval for which groups of one task count as one, and a
-sentence on what to do. The label is a number in a column of the data, or with
---truth the score of a reward that can be verified. The environment and the
-policy of the configuration are not needed.`,
+Each figure has a 95 % interval that counts all groups of one task as one
+observation. A sentence says what to do. The label is a number in a column of
+the data, or the score of a verifiable reward if you use --truth. Check ignores
+the environment and the policy of the configuration.`,
 		Example: "  merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl\n" +
 			"  merit judge check -c judge.yaml --data answers.jsonl --truth reward.py --map group=question_id",
 		RunE: o.run,
@@ -54,7 +54,7 @@ policy of the configuration are not needed.`,
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.Truth != "" && cmd.Flags().Changed("label") {
-		return console.Usage(cmd, "give one of the two", "--truth and --label both say what is true")
+		return console.Usage(cmd, "give either --truth or --label", "--truth and --label both set the label")
 	}
 	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *checkOptions) print(r judgecheck.Result) error {
 		t.Add("", fmt.Sprintf("%d without scores", r.Unscored))
 	}
 	if r.Alike > 0 {
-		t.Add("", fmt.Sprintf("%d with one label for all, which tell nothing", r.Alike))
+		t.Add("", fmt.Sprintf("%d whose members all have the same label (not informative)", r.Alike))
 	}
 	if r.Tau != nil {
 		t.Add("Kendall's τ", figure(r.Tau, "%.2f", 1)+" groups")
@@ -117,10 +117,10 @@ func (o *checkOptions) print(r judgecheck.Result) error {
 		t.Add("kept reversed", figure(r.Kept, "%.0f %%", 100)+" pairs")
 	}
 	if r.First != nil {
-		t.Add("first shown wins", figure(r.First, "%.0f %%", 100)+" pairs, 50 % is fair")
+		t.Add("first shown wins", figure(r.First, "%.0f %%", 100)+" pairs, 50 % is unbiased")
 	}
 	asked := r.Totals.Questions - r.Totals.Cached
-	t.Add("asked", fmt.Sprintf("%d questions, %d of them twice; %d answers were kept from before", asked, r.Totals.Retried, r.Totals.Cached))
+	t.Add("asked", fmt.Sprintf("%d questions, %d of them twice; %d answers were cached", asked, r.Totals.Retried, r.Totals.Cached))
 	t.Add("tokens", fmt.Sprintf("%d + %d", r.Totals.PromptTokens, r.Totals.CompletionTokens))
 	if r.Totals.Cost > 0 {
 		t.Add("cost", strconv.FormatFloat(r.Totals.Cost, 'g', 4, 64))
@@ -132,7 +132,7 @@ func (o *checkOptions) print(r judgecheck.Result) error {
 	return err
 }
 
-// figure shows an estimate with its interval and how many stand behind it.
+// figure formats an estimate with its interval and its number of observations.
 func figure(e *agreement.Estimate, format string, times float64) string {
 	number := func(x float64) string { return fmt.Sprintf(format, times*x) }
 	return fmt.Sprintf("%s  [%s, %s] of %d", number(e.Value), number(e.Interval[0]), number(e.Interval[1]), e.N)

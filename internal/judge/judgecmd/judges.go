@@ -1,4 +1,4 @@
-// Package judgecmd holds the verbs of merit judge.
+// Package judgecmd implements merit judge.
 package judgecmd
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
-// NewCmd is the verb judge with the verbs below it.
+// NewCmd returns the judge command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	return console.Group("judge", "Test judges: rewards that ask a language model", newCheckCmd(h))
 }

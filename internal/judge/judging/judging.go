@@ -1,5 +1,4 @@
-// Package judging gives a judge its model: one behind an OpenAI-compatible
-// API.
+// Package judging connects a judge to its model: a server with an OpenAI-compatible API.
 package judging
 
 import (
@@ -13,25 +12,25 @@ import (
 	"github.com/merit-rl/merit/internal/models/chat"
 )
 
-// Config is a judge and the server that it asks.
+// Config configures a judge and its server.
 type Config struct {
 	judge.Config `yaml:",inline"`
-	// Server says which model judges, and how much it may be asked.
+	// Server configures the server and the model, with limits on requests.
 	Server chat.Config `yaml:"server" json:"server"`
 }
 
-// DefaultConfig ranks whole groups by RULER's rubric. It lacks a server.
+// DefaultConfig ranks whole groups by RULER's rubric. It has no server.
 func DefaultConfig() Config {
 	return Config{Config: judge.DefaultConfig(), Server: chat.DefaultConfig()}
 }
 
-// SetDefaults is called for a section that is there before it is read.
+// SetDefaults sets the defaults of a section before it is read.
 func (c *Config) SetDefaults() { *c = DefaultConfig() }
 
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error { return fault.Validate(&c) }
 
-// EachPath replaces every path in c.
+// EachPath replaces every path in c with the result of replace.
 func (c *Config) EachPath(replace func(string) string) {
 	for _, path := range []*string{&c.RubricFile, &c.Cache, &c.Server.Cassettes.Dir} {
 		if *path != "" {
@@ -40,22 +39,22 @@ func (c *Config) EachPath(replace func(string) string) {
 	}
 }
 
-// Options are what a judge needs of the program.
+// Options holds what a judge needs from the program.
 type Options struct {
-	Getenv   func(string) string // where the API key is looked up
+	Getenv   func(string) string // looks up the API key
 	Log      *slog.Logger
-	Reversed bool // shows members in the reverse order
+	Reversed bool // shows members in reverse order
 }
 
-// Judge is a judge with a connection, which Close ends.
+// Judge is a judge with a connection, which Close closes.
 type Judge struct {
 	*judge.Judge
 	client *chat.Client
-	kept   bool // answers are kept in a folder
+	kept   bool // answers are cached in a folder
 	log    *slog.Logger
 }
 
-// Open returns the judge of c. It asks nobody yet.
+// Open returns the judge of c. It sends no request.
 func Open(c Config, o Options) (*Judge, error) {
 	asker, err := chat.NewAsker(c.Server, o.Getenv)
 	if err != nil {
@@ -74,20 +73,20 @@ func Open(c Config, o Options) (*Judge, error) {
 	return &Judge{j, asker.Client, c.Cache != "", o.Log}, err
 }
 
-// Ready asks the server for the model: whether it is there, accepts the key and
-// has the model. A judge that keeps its answers in a folder may do without its
-// server, so one that is only out of reach is then no error.
+// Ready checks that the server responds, accepts the key and has the model. A judge with a
+// cache folder can work without its server, so Ready only logs a warning if the server is
+// unreachable.
 func (j *Judge) Ready(ctx context.Context) error {
 	_, err := j.client.Served(ctx)
 	if j.kept && fault.Retryable(err) && ctx.Err() == nil {
-		j.log.Warn("the judge's server is out of reach; its kept answers are used", "err", err)
+		j.log.Warn("the judge's server is unreachable; using cached answers", "err", err)
 		return nil
 	}
 	return err
 }
 
-// Totals returns what the judge was asked so far, and what that cost: tokens of
-// every request, with those of answers that were refused or asked for again.
+// Totals returns what the judge was asked so far and what that cost: the tokens of every
+// request, including those whose answers were rejected or retried.
 func (j *Judge) Totals() judge.Totals {
 	t, used := j.Judge.Totals(), j.client.Totals()
 	t.Usage = judge.Usage{PromptTokens: used.Tokens.Prompt, CompletionTokens: used.Tokens.Completion, Cost: used.Cost}
@@ -97,16 +96,17 @@ func (j *Judge) Totals() judge.Totals {
 // Asked implements reward.Asker.
 func (j *Judge) Asked() (judge.Totals, bool) { return j.Totals(), true }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (j *Judge) Close() error {
 	j.client.Close()
 	return nil
 }
 
-// told marks the errors that are about a question, and those after which no
-// question is answered. Any other means that the judge is away. Who writes a
-// question must not get rid of a bad score by one that no judge takes.
-func told(err error) error {
+// classify marks errors that concern the question, and errors after which no question will be
+// answered. Any other error means that the judge is unavailable. The distinction matters
+// because the author of a trajectory must not be able to avoid a bad score with a question
+// that no judge accepts.
+func classify(err error) error {
 	var why error
 	switch {
 	case errors.Is(err, chat.ErrBudget), errors.Is(err, chat.ErrClient):
@@ -125,11 +125,11 @@ func told(err error) error {
 	return &named
 }
 
-// model is a chat client as a judge asks it.
+// model is a chat client as a judge.Model.
 type model struct{ *chat.Asker }
 
 // Ask implements judge.Model.
 func (m model) Ask(ctx context.Context, q judge.Question) (judge.Answer, error) {
 	a, err := m.Asker.Ask(ctx, q)
-	return a, told(err)
+	return a, classify(err)
 }

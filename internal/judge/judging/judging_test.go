@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/judge"
 	"github.com/merit-rl/merit/internal/judge/judging"
 	"github.com/merit-rl/merit/internal/models/chat"
@@ -37,8 +38,8 @@ func titles(texts ...string) (members []*rl.Trajectory) {
 	return members
 }
 
-// Promise: a judge asks a server for an answer that fits a schema, and what it
-// cost is counted by the configured prices.
+// Promise: a judge asks the server for an answer that fits a schema, and its cost is computed
+// from the configured prices.
 func TestAJudgeBehindAServer(t *testing.T) {
 	server := chattest.New(t, 0, func(chattest.Call) chattest.Reply {
 		return chattest.Answer{Text: `{"1":{"explanation":"fine","score":0.75},"2":{"score":0.25}}`, Prompt: 1000, Tokens: []rl.Token{{}, {}}}.Reply()
@@ -63,8 +64,7 @@ func TestAJudgeBehindAServer(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, format.JSONSchema.Schema.Required)
 }
 
-// Promise: each way in which a server or its model fails is one outcome with
-// its reason and never 0.
+// Promise: each failure of a server or its model is one outcome with a reason, never 0.
 func TestFailures(t *testing.T) {
 	good := `{"1":{"score":1}}`
 	for name, c := range map[string]struct {
@@ -106,9 +106,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Promise: a judge whose key is refused, whose model does not exist or whose
-// budget is spent ends the pass with that error: no later evaluation is tried
-// and none of them becomes a score.
+// Promise: if a judge's key is refused, its model does not exist or its budget is spent, the
+// pass stops with that error: no later evaluation is tried, and none of them becomes a score.
 func TestAClosedJudgeEndsThePass(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply  chattest.Reply
@@ -116,7 +115,7 @@ func TestAClosedJudgeEndsThePass(t *testing.T) {
 		most   int // requests
 		says   string
 	}{
-		"key":    {chattest.Fail(401, "invalid_api_key", "no"), 0, 1, "wants an API key"},
+		"key":    {chattest.Fail(401, "invalid_api_key", "no"), 0, 1, "requires an API key"},
 		"model":  {chattest.Fail(404, "NotFoundError", "gone"), 0, 1, "no such model"},
 		"budget": {chattest.Answer{Text: `{"1":{"score":1}}`, Prompt: 80, Tokens: []rl.Token{{}}}.Reply(), 500, 6, "tokens are used"},
 	} {
@@ -134,9 +133,8 @@ func TestAClosedJudgeEndsThePass(t *testing.T) {
 	}
 }
 
-// Promise: whether a judge's server is there, accepts the key and has the model
-// is known before anything is judged. A server that is out of reach is no error
-// for a judge that has kept its answers.
+// Promise: Ready checks before judging whether the server responds, accepts the key and has
+// the model. An unreachable server is not an error for a judge with a cache folder.
 func TestReady(t *testing.T) {
 	refusing := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Fail(401, "invalid_api_key", "no") })
 	err := open(t, refusing.URL, nil).Ready(t.Context())
@@ -146,7 +144,7 @@ func TestReady(t *testing.T) {
 	require.NoError(t, open(t, "http://127.0.0.1:1/v1", func(c *judging.Config) { c.Cache = t.TempDir() }).Ready(t.Context()))
 }
 
-// Promise: the tokens of an answer that cannot be used are in the total.
+// Promise: the total includes the tokens of unusable answers.
 func TestTokensOfUnusableAnswersAreCounted(t *testing.T) {
 	server := chattest.New(t, 0, func(chattest.Call) chattest.Reply {
 		return chattest.Answer{Text: "I like it.", Prompt: 10, Tokens: []rl.Token{{}, {}}}.Reply()
@@ -156,7 +154,7 @@ func TestTokensOfUnusableAnswersAreCounted(t *testing.T) {
 	require.Equal(t, judge.Usage{PromptTokens: 20, CompletionTokens: 4}, j.Totals().Usage)
 }
 
-// Promise: a missing key and a wrong server are problems with their keys.
+// Promise: a missing key and an invalid server are reported with their configuration keys.
 func TestProblemsHaveTheirKeys(t *testing.T) {
 	c := judging.DefaultConfig()
 	c.Mode = "vote"
@@ -175,8 +173,8 @@ func TestProblemsHaveTheirKeys(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Promise: a judge is the same wherever its model is served, and another if
-// its model or the server's settings are.
+// Promise: a judge's digest does not depend on where its model is served, but changes with the
+// model or the server's settings.
 func TestIdentity(t *testing.T) {
 	a := open(t, "http://127.0.0.1:1/v1", nil).Info()
 	require.Equal(t, a.Digest, open(t, "http://127.0.0.1:2/v1", nil).Info().Digest)
@@ -185,14 +183,15 @@ func TestIdentity(t *testing.T) {
 	require.Equal(t, chat.DefaultConfig().MaxConcurrent, a.InFlight)
 }
 
-// Promise: a real small model behind llama.cpp's server gives a whole group
-// scores that can be used, the same from the same question.
+// Promise: a real small model behind llama.cpp's server gives a whole group usable scores, and
+// the same scores for the same question.
 func TestARealJudge(t *testing.T) {
+	testneeds.Slow(t, "asks a local model")
 	url := chattest.Llama(t, 1, 2048)
 	judged := func() (said []string) {
 		j := open(t, url, func(c *judging.Config) {
 			c.Server.Model, c.MaxTokens, c.MaxExplanation = chattest.LlamaModel, 300, 60
-			c.Server.Extra = map[string]any{"cache_prompt": false} // what is kept of a prompt changes the last digits
+			c.Server.Extra = map[string]any{"cache_prompt": false} // a cached prompt changes the last digits
 		})
 		for _, e := range j.EvaluateGroup(t.Context(), titles("How Bees Dance to Share Directions", "Fish", "bees bees bees")) {
 			require.Equal(t, reward.Scored, e.Outcome, e.Reason)

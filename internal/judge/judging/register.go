@@ -26,5 +26,5 @@ func (c *Config) OpenReward(_ context.Context, o merit.RewardOptions) (opened me
 
 // Advice implements merit.Adviser.
 func (j *Judge) Advice() (fault.Boundary, string) {
-	return fault.Model, "see that the judge's server runs and serves its model"
+	return fault.Model, "check that the judge's server runs and serves its model"
 }

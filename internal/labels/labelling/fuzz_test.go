@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/labels/labelling"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -30,6 +31,7 @@ func imported(t *testing.T, text string) []labelling.Label {
 
 // Promise: an imported label that nests deep is left out, and ends nothing.
 func TestDeepLabels(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, depth := range []int{20_000, 100_000, 5_000_000} {
 		lists := strings.Repeat("[", depth) + strings.Repeat("]", depth)
 		objects := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/labels/labelling"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -74,6 +75,7 @@ func higher(left, right string) labelling.Choice {
 // Promise: each pair is of one task, asked once, in the same order of all
 // raters, and all of a task are joined; a rater who comes back goes on.
 func TestQueueOfPairs(t *testing.T) {
+	testneeds.NotShort(t)
 	d := desk(t, 8, labelling.Pairs)
 	q := queue(t, d, "eve", 1000)
 	require.Len(t, q.Items, 2*3*8)
@@ -147,6 +149,7 @@ func TestThumbs(t *testing.T) {
 // Promise: raters who say the same agree, whichever side they were shown it on;
 // those who say the opposite disagree; skipped items are left out.
 func TestAgreement(t *testing.T) {
+	testneeds.NotShort(t)
 	d := desk(t, 8, labelling.Pairs)
 	answer(t, d, "adam", higher)
 	answer(t, d, "eve", higher)

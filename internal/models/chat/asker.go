@@ -11,14 +11,14 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Model answers questions one by one, as an Asker does. It is safe for concurrent
-// use. Its errors are *fault.Error of the boundary fault.Model; it has tried again
-// what was worth it.
+// Model answers questions one at a time, as an Asker does. It is safe for concurrent use. Its
+// errors are *fault.Error with the boundary fault.Model; it has already retried what can be
+// retried.
 type Model interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Question is one request. Equal questions are equal bytes of JSON.
+// Question is one request. Equal questions marshal to equal bytes of JSON.
 type Question struct {
 	Messages    []rl.Message    `json:"messages"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema that the answer must fit; nil = any text
@@ -27,26 +27,25 @@ type Question struct {
 	MaxTokens   int             `json:"max_tokens"`
 }
 
-// Answer is what a model said.
+// Answer is the response of a model.
 type Answer struct {
 	Text string `json:"text"`
-	// JSON is the document that was found in Text where a schema was asked for.
+	// JSON is the document found in Text if the question has a schema.
 	JSON     json.RawMessage `json:"json,omitempty"`
-	Cut      bool            `json:"cut,omitempty"` // it ended at Question.MaxTokens
+	Cut      bool            `json:"cut,omitempty"` // the answer reached Question.MaxTokens
 	Model    string          `json:"model,omitempty"`
 	Usage    reward.Usage    `json:"usage"`
-	Filtered bool            `json:"-"` // a content filter cut it
+	Filtered bool            `json:"-"` // a content filter cut the answer off
 }
 
-// Asker is a Model behind a server, for judges and for searches.
+// Asker is a Model behind a server, for judges and prompt searches.
 type Asker struct {
 	*Client
 	object *Schema
 }
 
-// NewAsker returns the Asker of c. It asks nobody yet. Getenv, if not nil, looks up
-// the API key. The error joins everything that is wrong, with key paths below
-// server.
+// NewAsker returns the Asker of c. It sends no request. Getenv, if it is not nil, looks up the
+// API key. The error joins all problems, with key paths relative to server.
 func NewAsker(c Config, getenv func(string) string) (*Asker, error) {
 	if c.Lookup == nil && getenv != nil {
 		c.Lookup = func(name string) (string, bool) { value := getenv(name); return value, value != "" }
@@ -63,8 +62,8 @@ func NewAsker(c Config, getenv func(string) string) (*Asker, error) {
 	return &Asker{client, object}, err
 }
 
-// Identity is all that decides what the model of c answers. As in cassettes the host
-// decides nothing: a model is who it is wherever it is served.
+// Identity returns everything that determines the answers of c's model. As in cassettes, the
+// host is not part of it: a model is the same wherever it is served.
 func (c Config) Identity() (string, error) {
 	text, err := json.Marshal([]any{c.Model, c.Extra})
 	return string(text), err
@@ -81,7 +80,7 @@ func (m *Asker) Ask(ctx context.Context, q Question) (Answer, error) {
 		Usage: reward.Usage{PromptTokens: int64(r.Usage.Prompt), CompletionTokens: int64(r.Usage.Completion), Cost: r.Cost},
 	}
 	if q.Schema != nil {
-		// Only the object is looked for here: who asks says best what is wrong in it.
+		// Only find the object here: the caller can best say what is wrong in it.
 		if found, _, err := m.object.Parse(r.Text); err == nil {
 			a.JSON = found
 		}

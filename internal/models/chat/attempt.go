@@ -15,16 +15,15 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// answer is what came back of one attempt.
+// answer is the response to one attempt.
 type answer struct {
 	status     int
-	retryAfter string // the header
+	retryAfter string // the Retry-After header
 	body       []byte
 }
 
-// newHTTP makes the client below: connections are kept for as many requests as
-// there may be, proxies are those of the environment, certificates are
-// verified, redirects are not followed.
+// newHTTP returns the HTTP client: it keeps a connection for each concurrent request, uses the
+// proxies of the environment, verifies certificates and does not follow redirects.
 func newHTTP(concurrent int) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -42,8 +41,8 @@ func newHTTP(concurrent int) *http.Client {
 	}
 }
 
-// exchange sends one request and reads the whole answer, within the limits of
-// time and size. A nil body is a GET.
+// exchange sends one request and reads the whole response, within the limits of time and size.
+// A nil body sends a GET.
 func (c *Client) exchange(ctx context.Context, path string, body []byte) (*answer, *fault.Error) {
 	limited, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
@@ -53,7 +52,7 @@ func (c *Client) exchange(ctx context.Context, path string, body []byte) (*answe
 	}
 	request, err := http.NewRequestWithContext(limited, method, c.config.URL+path, content)
 	if err != nil {
-		return nil, c.fault(fault.Invalid, "correct url", "no request can be made: %v", err)
+		return nil, c.fault(fault.Invalid, "correct url", "cannot create the request: %v", err)
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "merit")
@@ -72,23 +71,23 @@ func (c *Client) exchange(ctx context.Context, path string, body []byte) (*answe
 	a.body, err = io.ReadAll(io.LimitReader(response.Body, int64(c.config.MaxResponse)+1))
 	switch {
 	case len(a.body) > c.config.MaxResponse:
-		return a, c.fault(fault.Refused, "raise max_response if the server is right to say so much", "the answer goes on beyond %d bytes and was cut off", c.config.MaxResponse)
+		return a, c.fault(fault.Refused, "raise max_response if such long answers are expected", "the answer is longer than %d bytes and was cut off", c.config.MaxResponse)
 	case err != nil:
-		return nil, c.broken(ctx, limited, err, "the answer did not end")
+		return nil, c.broken(ctx, limited, err, "the answer did not finish")
 	}
-	const secret = 16         // shorter ones are placeholders, such as EMPTY, and may be words of an answer
-	if len(c.key) >= secret { // a server may say back what it was told, and bodies reach logs and cassettes
+	const secret = 16         // shorter keys are placeholders, such as EMPTY, and may occur in answers
+	if len(c.key) >= secret { // a server may echo the key, and bodies reach logs and cassettes
 		a.body = bytes.ReplaceAll(a.body, []byte(c.key), []byte("***"))
 	}
 	return a, nil
 }
 
-// broken says why an exchange came to no end. What is ours to say comes first:
-// a context that is done breaks connections in any way.
+// broken returns the error of an exchange that failed. It checks the contexts first, because a
+// context that is done breaks connections in any way.
 func (c *Client) broken(ctx, limited context.Context, err error, doing string) *fault.Error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
-		err = outer.Err // without the address, which where has
+		err = outer.Err // without the address, which is already in where
 	}
 	var certificate *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
@@ -98,27 +97,27 @@ func (c *Client) broken(ctx, limited context.Context, err error, doing string) *
 	case ctx.Err() != nil:
 		return c.ended(ctx, doing)
 	case limited.Err() != nil:
-		f = c.again(fault.Timeout, "raise timeout, ask for fewer tokens, or lower max_concurrent", "%s within %v", doing, c.config.Timeout)
+		f = c.again(fault.Timeout, "raise timeout, request fewer tokens, or lower max_concurrent", "%s within %v", doing, c.config.Timeout)
 	case errors.As(err, &certificate), errors.As(err, &unknown):
-		f = c.fault(fault.Refused, "give the server a certificate that this machine trusts", "the server's certificate does not verify")
+		f = c.fault(fault.Refused, "use a server certificate that this machine trusts", "the server's certificate cannot be verified")
 	case errors.Is(err, http.ErrSchemeMismatch):
-		f = c.fault(fault.Invalid, "begin url with http:// instead of https://", "the server does not speak TLS")
+		f = c.fault(fault.Invalid, "use http:// instead of https:// in url", "the server does not speak TLS")
 	case errors.As(err, &name) && name.IsNotFound:
-		f = c.fault(fault.Missing, "correct url", "no machine has this name")
+		f = c.fault(fault.Missing, "correct url", "the host name cannot be resolved")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		f = c.again(fault.Protocol, "look at the server's log", "%s", doing)
+		f = c.again(fault.Protocol, "check the server's log", "%s", doing)
 	default:
-		f = c.again(fault.Crashed, "is the server running, and is url right?", "%s", doing)
+		f = c.again(fault.Crashed, "check that the server is running and that url is correct", "%s", doing)
 	}
 	f.Err = errors.New(plain(err.Error(), 200))
 	return f
 }
 
-// ended is the error of a caller that gave up or whose time was over.
+// ended returns the error of a caller that canceled or whose deadline passed.
 func (c *Client) ended(ctx context.Context, doing string) *fault.Error {
 	f := c.fault(fault.Interrupted, "", "stopped: %s", doing)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		f = c.again(fault.Timeout, "raise the deadline, or ask a faster model", "too late: %s", doing)
+		f = c.again(fault.Timeout, "raise the deadline, or use a faster model", "the deadline passed: %s", doing)
 	}
 	f.Err = ctx.Err()
 	return f

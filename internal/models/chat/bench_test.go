@@ -13,9 +13,9 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// BenchmarkComplete is a request of four messages and its answer of 64 tokens
-// over loopback; bare is the same exchange by net/http alone, so the difference
-// is what the client costs.
+// BenchmarkComplete is a request of four messages with an answer of 64 tokens over loopback.
+// The case bare is the same exchange with net/http alone, so the difference is the cost of the
+// client.
 func BenchmarkComplete(b *testing.B) {
 	tokens := make([]rl.Token, 64)
 	for i := range tokens {

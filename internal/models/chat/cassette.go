@@ -19,13 +19,12 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Cassettes says whether answers are kept in a folder, and whether they are
-// taken from there.
+// Cassettes configures whether answers are stored in a folder and replayed from it.
 type Cassettes struct {
-	// Dir is the folder; requests and answers stand in it as plain JSON.
+	// Dir is the folder; it contains requests and answers as plain JSON.
 	Dir string `yaml:"dir,omitempty" json:"dir,omitempty"`
-	// Mode is off, record (ask, and keep the answers), replay (never ask) or
-	// auto (replay what is kept, ask and keep the rest).
+	// Mode is off, record (ask, and store the answers), replay (never ask) or auto (replay
+	// stored answers; ask for the others and store them).
 	Mode string `yaml:"mode" json:"mode" jsonschema:"enum=off,enum=record,enum=replay,enum=auto"`
 }
 
@@ -54,8 +53,8 @@ const (
 type shelf struct {
 	Cassettes
 	mu    sync.Mutex
-	busy  map[string]chan struct{} // names that are claimed; closed at release
-	fresh map[string]bool          // names that this shelf has recorded
+	busy  map[string]chan struct{} // claimed names; closed when released
+	fresh map[string]bool          // names that this process has recorded
 }
 
 func newShelf(c Cassettes) *shelf {
@@ -65,7 +64,7 @@ func newShelf(c Cassettes) *shelf {
 	return &shelf{Cassettes: c, busy: map[string]chan struct{}{}, fresh: map[string]bool{}}
 }
 
-// nameOf is the digest of a request.
+// nameOf returns the digest of a request.
 func nameOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
@@ -73,8 +72,8 @@ func nameOf(body []byte) string {
 
 func (s *shelf) path(name string) string { return filepath.Join(s.Dir, name[:2], name[2:]+".json") }
 
-// claim waits until nobody else works on the same request, so that identical
-// ones get one answer, in this run as in a replay.
+// claim waits until no other caller works on the same request, so that identical requests get
+// one answer, when recording as in a replay.
 func (s *shelf) claim(ctx context.Context, name string) (release func(), err error) {
 	for {
 		s.mu.Lock()
@@ -99,7 +98,7 @@ func (s *shelf) claim(ctx context.Context, name string) (release func(), err err
 	}
 }
 
-// play returns the kept answer to a request, or nil if it is to be asked for.
+// play returns the stored answer to a request, or nil if the server must be asked.
 func (s *shelf) play(name string) (*answer, error) {
 	s.mu.Lock()
 	asks := s.Mode == Record && !s.fresh[name]
@@ -113,8 +112,8 @@ func (s *shelf) play(name string) (*answer, error) {
 			return nil, nil
 		}
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Missing, Where: s.path(name), What: "no answer to this request is kept",
-			Hint: "set cassettes.mode to auto to ask a server for it; model, messages, seed and all settings of a request are part of it, so a change of any asks anew",
+			Boundary: fault.Storage, Kind: fault.Missing, Where: s.path(name), What: "no answer to this request is recorded",
+			Hint: "set cassettes.mode to auto to ask a server for it; a recording is valid only for the same model, messages, seed and settings",
 		}
 	} else if err != nil {
 		return nil, s.failed(name, fault.Invalid, "cannot be read", err)
@@ -130,15 +129,15 @@ func (s *shelf) play(name string) (*answer, error) {
 		err = json.Compact(&request, k.Request)
 	}
 	if err == nil && (k.Version != cassetteVersion || nameOf(request.Bytes()) != name) {
-		err = errors.New("it is of another version or another request")
+		err = errors.New("it belongs to another version or another request")
 	}
 	if err != nil {
-		return nil, s.failed(name, fault.Corrupt, "is no cassette", err)
+		return nil, s.failed(name, fault.Corrupt, "is not a cassette", err)
 	}
 	return &answer{status: k.Status, body: []byte(k.Body)}, nil
 }
 
-// record keeps an answer, in one step: a file is whole or not there.
+// record writes an answer atomically: a file is complete or missing.
 func (s *shelf) record(name string, body []byte, a *answer) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -161,9 +160,9 @@ func (s *shelf) record(name string, body []byte, a *answer) error {
 }
 
 func (s *shelf) failed(name string, kind fault.Kind, what string, err error) error {
-	hint := "check the disk, and that cassettes.dir may be used"
+	hint := "check the disk and the permissions of cassettes.dir"
 	if kind == fault.Corrupt {
-		hint = "remove the file and ask again, with cassettes.mode auto"
+		hint = "remove the file and record again with cassettes.mode auto"
 	}
 	return &fault.Error{Boundary: fault.Storage, Kind: kind, Where: s.path(name), What: what, Hint: hint, Err: err}
 }

@@ -23,7 +23,7 @@ func taped(dir, mode string) func(*chat.Config) {
 
 func nowhere(string) (string, bool) { return "", false }
 
-// files returns what a folder holds, by name.
+// files returns the content of the files in a folder, by name.
 func files(t *testing.T, dir string) map[string]string {
 	all := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -42,8 +42,8 @@ func counting(c chattest.Call) chattest.Reply {
 	return chattest.Say("answer <" + strconv.Itoa(c.Number) + "> \u2028 é " + c.Header.Get("Authorization"))
 }
 
-// Promise: what was recorded is replayed without a server, the same to the
-// byte, for nothing, and no key is in it; identical requests are one.
+// Promise: a recording is replayed without a server, byte for byte and free of charge, and
+// contains no key; identical requests are one request.
 func TestRecordAndReplay(t *testing.T) {
 	dir := t.TempDir()
 	server := chattest.New(t, 0, counting)
@@ -64,7 +64,7 @@ func TestRecordAndReplay(t *testing.T) {
 		require.NotContains(t, text, "127.0.0.1")
 	}
 
-	c = quick(t, "http://192.0.2.1/v1", taped(dir, chat.Replay), func(c *chat.Config) { c.Lookup = nowhere }) // no such server, and no key
+	c = quick(t, "http://192.0.2.1/v1", taped(dir, chat.Replay), func(c *chat.Config) { c.Lookup = nowhere }) // the server does not exist, and there is no key
 	for i, text := range []string{"a", "b", "a"} {
 		r, err := c.Complete(t.Context(), ask(text))
 		require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestRecordAndReplay(t *testing.T) {
 	require.Len(t, server.Calls(), 4, "recording asks anew")
 }
 
-// Promise: many who ask the same at one time get one answer.
+// Promise: concurrent identical requests get one answer.
 func TestIdenticalRequestsAtOnce(t *testing.T) {
 	server := chattest.New(t, 0, counting)
 	c := quick(t, server.URL, taped(t.TempDir(), chat.Auto))
@@ -118,8 +118,8 @@ func TestIdenticalRequestsAtOnce(t *testing.T) {
 	require.Len(t, server.Calls(), 1)
 }
 
-// Promise: that a conversation is too long is kept, as it always will be; what
-// may pass is not.
+// Promise: the error for a conversation that is too long is recorded, because it is permanent;
+// temporary errors are not.
 func TestFailuresOnCassettes(t *testing.T) {
 	dir := t.TempDir()
 	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
@@ -138,7 +138,7 @@ func TestFailuresOnCassettes(t *testing.T) {
 	require.Len(t, files(t, dir), 1)
 }
 
-// Promise: a cassette that somebody changed or that is damaged is not believed.
+// Promise: a cassette that was changed or damaged is rejected.
 func TestDamagedCassettes(t *testing.T) {
 	dir := t.TempDir()
 	server := chattest.New(t, 0, counting)

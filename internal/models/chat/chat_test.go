@@ -12,12 +12,12 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// quick is a client of a scripted server that waits for a millisecond where
-// others wait for seconds.
+// quick is a client of a scripted server with retries after milliseconds instead of seconds.
 func quick(t *testing.T, url string, change ...func(*chat.Config)) *chat.Client {
 	t.Helper()
 	config := chat.DefaultConfig()
@@ -36,7 +36,7 @@ func ask(text string) chat.Request {
 	return chat.Request{Messages: []rl.Message{{Role: rl.RoleUser, Content: rl.Text(text)}}}
 }
 
-// always replies the same to every request.
+// always gives the same reply to every request.
 func always(reply chattest.Reply) func(chattest.Call) chattest.Reply {
 	return func(chattest.Call) chattest.Reply { return reply }
 }
@@ -47,8 +47,8 @@ func withKey(c *chat.Config) {
 	c.KeyEnv, c.Lookup = "MODEL_KEY", func(name string) (string, bool) { return key, name == "MODEL_KEY" }
 }
 
-// Promise: a request is the same bytes each time, has what it was given and
-// nothing else, and keeps what requests share before what tells them apart.
+// Promise: the same request has the same bytes, contains only what was set, and puts what
+// requests share before what differs.
 func TestRequest(t *testing.T) {
 	server := chattest.New(t, 0, always(chattest.Say("hello <you>")))
 	c := quick(t, server.URL, withKey, func(c *chat.Config) {
@@ -79,8 +79,9 @@ func TestRequest(t *testing.T) {
 	require.Equal(t, "application/json", calls[0].Header.Get("Content-Type"))
 }
 
-// Promise: a request that no server can take is refused before it is sent.
+// Promise: a request that no server accepts is rejected before it is sent.
 func TestBadRequests(t *testing.T) {
+	testneeds.NotShort(t)
 	server := chattest.New(t, 0, always(chattest.Say("")))
 	c := quick(t, server.URL)
 	for name, spoil := range map[string]func(*chat.Request){
@@ -91,7 +92,7 @@ func TestBadRequests(t *testing.T) {
 		"seed is 4294967295":    func(q *chat.Request) { q.Seed = new(int64(1<<32 - 1)) },
 		`tool_choice is "any"`:  func(q *chat.Request) { q.ToolChoice = "any" },
 		"tools: ":               func(q *chat.Request) { q.Tools = json.RawMessage("[") },
-		"are sent":              func(q *chat.Request) { q.Messages[0].Content = rl.Text(strings.Repeat("x", 33<<20)) },
+		"the limit is":          func(q *chat.Request) { q.Messages[0].Content = rl.Text(strings.Repeat("x", 33<<20)) },
 	} {
 		q := ask("x")
 		spoil(&q)
@@ -103,8 +104,8 @@ func TestBadRequests(t *testing.T) {
 	require.Empty(t, server.Calls())
 }
 
-// Promise: everything that is wrong with a configuration is said at once, and
-// a key that is not there is found before the first request.
+// Promise: all problems of a configuration are reported at once, and a missing key is found
+// before the first request.
 func TestConfig(t *testing.T) {
 	config := chat.Config{URL: "ftp://x", MaxTokensField: "tokens", Extra: map[string]any{"seed": 1, "top_k": 1}, KeyEnv: "NO_SUCH_KEY", Lookup: func(string) (string, bool) { return "", false }}
 	config.Budget.Cost, config.Cassettes.Mode = 1, "tape"
@@ -122,11 +123,11 @@ func TestConfig(t *testing.T) {
 	}, keys)
 	config = chat.DefaultConfig()
 	config.Model, config.KeyEnv = "m", "K"
-	for url, want := range map[string]string{"http://u:p@h/v1": "password", "http://h/v1?a=b": "query", "/v1": "not an address", "": "no server"} {
+	for url, want := range map[string]string{"http://u:p@h/v1": "password", "http://h/v1?a=b": "query", "/v1": "not an http or https URL", "": "no server"} {
 		config.URL, config.Lookup = url, func(string) (string, bool) { return "a\nb", true }
 		_, err := chat.New(config)
 		require.ErrorContains(t, err, want)
-		require.ErrorContains(t, err, "holds what no key can be")
+		require.ErrorContains(t, err, "does not hold a valid key")
 		require.NotContains(t, err.Error(), "a\nb")
 	}
 	t.Setenv("K", key)
@@ -136,8 +137,7 @@ func TestConfig(t *testing.T) {
 	c.Close()
 }
 
-// Promise: a client has no more requests under way than it may, and uses
-// connections again.
+// Promise: a client has no more concurrent requests than configured, and reuses connections.
 func TestConcurrency(t *testing.T) {
 	release := make(chan struct{})
 	server := chattest.New(t, 0, always(chattest.Reply{Body: chattest.Say("x").Body, Until: release}))
@@ -159,14 +159,14 @@ func TestConcurrency(t *testing.T) {
 	require.Equal(t, 8, c.Totals().Answers)
 }
 
-// Promise: a caller that gives up gets its answer at once, wherever its request
-// stands, and one whose time is over is told so.
+// Promise: a caller that cancels returns at once, in whatever state its request is, and one
+// whose deadline passed gets a timeout.
 func TestCallerGivesUp(t *testing.T) {
 	server := chattest.New(t, 0, always(chattest.Reply{Until: make(chan struct{})}))
 	c := quick(t, server.URL, func(c *chat.Config) { c.MaxConcurrent = 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error)
-	for range 2 { // one waits for the server, one for the other
+	for range 2 { // one waits for the server, one for the other request
 		go func() {
 			_, err := c.Complete(ctx, ask("x"))
 			errs <- err
@@ -187,8 +187,8 @@ func TestCallerGivesUp(t *testing.T) {
 	require.True(t, fault.Retryable(err))
 }
 
-// Promise: before the first request a client can know whether the server is
-// there and has the model, and which names it would know.
+// Promise: before the first request, a client can check whether the server responds and has
+// the model, and lists the models that it has.
 func TestServed(t *testing.T) {
 	reply := chattest.Models("small", "large")
 	server := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return reply })

@@ -10,22 +10,21 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Client asks one model. Its methods may be called from several goroutines at
-// once.
+// Client sends requests to one model. It is safe for concurrent use.
 type Client struct {
 	config Config
 	key    string
 	where  string // model and host, for errors
 	http   *http.Client
-	slots  chan struct{} // a place for each request under way
+	slots  chan struct{} // one entry per concurrent request
 	rate   *pace
 	meter  *meter
 	gate   gate
 	shelf  *shelf
 }
 
-// New returns a client. It talks to nobody yet; see Served. The error joins
-// everything that is wrong with config.
+// New returns a client. It sends no request; see Served. The error joins all problems of
+// config.
 func New(config Config) (*Client, error) {
 	problems := config.Validate()
 	key, err := config.key()
@@ -52,14 +51,14 @@ func New(config Config) (*Client, error) {
 	}, nil
 }
 
-// Close ends idle connections. Requests under way end with their contexts.
+// Close closes idle connections. Requests in progress are canceled by their contexts only.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Totals returns what the client has used so far.
 func (c *Client) Totals() Totals { return c.meter.read() }
 
-// Complete asks for the next message of a conversation. Errors are
-// *fault.Error, see the package comment.
+// Complete requests the next message of a conversation. Errors are *fault.Error, see the
+// package comment.
 func (c *Client) Complete(ctx context.Context, q Request) (*Response, error) {
 	body, err := c.encode(&q)
 	if err != nil {
@@ -94,7 +93,7 @@ func (c *Client) Complete(ctx context.Context, q Request) (*Response, error) {
 	return result(r, f)
 }
 
-// result makes an error of f that is nil if f is.
+// result converts f to an error that is nil if f is nil.
 func result(r *Response, f *fault.Error) (*Response, error) {
 	if f != nil {
 		return nil, f

@@ -8,71 +8,68 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Config says which model to ask, and how much.
+// Config configures a model and limits on its use.
 type Config struct {
-	// URL is the base of the API, as http://127.0.0.1:8080/v1.
+	// URL is the base URL of the API, such as http://127.0.0.1:8080/v1.
 	URL string `yaml:"url" json:"url"`
-	// Model is the name by which the server knows the model.
+	// Model is the server's name of the model.
 	Model string `yaml:"model" json:"model"`
-	// KeyEnv names the environment variable that holds the API key; empty means
-	// no key. The key itself stands in no file, log or error.
+	// KeyEnv is the environment variable that holds the API key; empty means no key. Merit
+	// writes the key to no file, log or error.
 	KeyEnv string `yaml:"key_env,omitempty" json:"key_env,omitempty"`
-	// Lookup reads environment variables; nil means the process's own.
+	// Lookup reads environment variables; nil reads those of the process.
 	Lookup func(name string) (value string, ok bool) `yaml:"-" json:"-"`
-	// Timeout bounds one attempt, from the request to the last byte.
+	// Timeout is the time limit of one attempt, from the request to the last byte.
 	Timeout time.Duration `yaml:"timeout" json:"timeout" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration, such as 2m"`
-	// Retries is how often a request is sent again after a failure that may
-	// pass.
+	// Retries is how often a request is retried after a temporary failure.
 	Retries int `yaml:"retries" json:"retries" jsonschema:"minimum=0,maximum=100"`
-	// Backoff is the wait before the first retry. It doubles with each, and up
-	// to half of it is left to chance.
+	// Backoff is the wait before the first retry. It doubles with each retry; up to half of it
+	// is random.
 	Backoff time.Duration `yaml:"backoff" json:"backoff" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration, such as 500ms"`
-	// MaxBackoff bounds a wait. A server that asks for more with Retry-After
-	// gets no retry.
+	// MaxBackoff is the longest wait. If a server asks for a longer one with Retry-After,
+	// Merit does not retry.
 	MaxBackoff time.Duration `yaml:"max_backoff" json:"max_backoff"`
-	// MaxConcurrent is how many requests are under way at one time.
+	// MaxConcurrent is the largest number of concurrent requests.
 	MaxConcurrent int `yaml:"max_concurrent" json:"max_concurrent" jsonschema:"minimum=1,maximum=4096"`
-	// RequestsPerMinute bounds the rate of requests; 0 means no bound.
+	// RequestsPerMinute limits the rate of requests; 0 sets no limit.
 	RequestsPerMinute int `yaml:"requests_per_minute" json:"requests_per_minute" jsonschema:"minimum=0"`
-	// TokensPerMinute bounds the rate of tokens, counted as hosted services do:
-	// an estimate of the prompt and all tokens that the answer may have. 0 means
-	// no bound.
+	// TokensPerMinute limits the rate of tokens, counted as hosted services do: an estimate of
+	// the prompt plus all tokens that the answer may have. 0 sets no limit.
 	TokensPerMinute int `yaml:"tokens_per_minute" json:"tokens_per_minute" jsonschema:"minimum=0"`
-	// Budget ends the use of the model when it is spent.
+	// Budget stops the use of the model when it is spent.
 	Budget Budget `yaml:"budget" json:"budget"`
-	// MaxResponse is the most bytes that an answer may have.
+	// MaxResponse is the largest answer in bytes.
 	MaxResponse int `yaml:"max_response" json:"max_response" jsonschema:"minimum=1024,maximum=1073741824"`
-	// Cassettes keep answers, to be replayed without a server.
+	// Cassettes store answers, to replay them without a server.
 	Cassettes Cassettes `yaml:"cassettes" json:"cassettes"`
-	// TokenIDs asks for the ids of tokens with return_token_ids, as vLLM and
-	// SGLang know it; without them an answer is then an error.
+	// TokenIDs requests token ids with return_token_ids, which vLLM and SGLang support. An
+	// answer without them is then an error.
 	TokenIDs bool `yaml:"token_ids" json:"token_ids"`
-	// MaxTokensField is what the server calls the most tokens of an answer:
-	// max_tokens, or max_completion_tokens as newer models of OpenAI want it.
+	// MaxTokensField is the server's name for the limit on the tokens of an answer:
+	// max_tokens, or max_completion_tokens for newer models of OpenAI.
 	MaxTokensField string `yaml:"max_tokens_field" json:"max_tokens_field" jsonschema:"enum=max_tokens,enum=max_completion_tokens"`
-	// Extra is added to the JSON of every request: what only one kind of server
-	// knows, as top_k, min_p or chat_template_kwargs.
+	// Extra is added to the JSON of every request, for settings of one kind of server, such as
+	// top_k, min_p or chat_template_kwargs.
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
 }
 
-// Budget bounds what a client spends on all requests together. A request is sent
-// only if its prompt (estimated at four bytes a token) and the longest answer
-// that max_tokens allows still fit, beside the requests under way. Retries and
-// answers that cannot be read count: by what the server says, or else by the
-// same estimate. Where max_tokens is not set, the last answer may exceed it.
+// Budget limits what a client spends on all requests together. A request is sent only if its
+// prompt (estimated at four bytes per token) and the longest answer that max_tokens allows
+// still fit, in addition to concurrent requests. Retries and unreadable answers count, by the
+// server's figures or else by the same estimate. If max_tokens is not set, the last answer may
+// exceed the budget.
 type Budget struct {
-	// Tokens is the most tokens, of prompts and answers; 0 means no bound.
-	Tokens int64 `yaml:"tokens" json:"tokens" jsonschema:"minimum=0" hint:"use a whole number of at least 0; 0 means no bound"`
-	// Cost is the most money, in the currency of the prices; 0 means no bound.
+	// Tokens is the largest number of tokens, of prompts and answers; 0 sets no limit.
+	Tokens int64 `yaml:"tokens" json:"tokens" jsonschema:"minimum=0" hint:"use a whole number of at least 0; 0 sets no limit"`
+	// Cost is the largest cost, in the currency of the prices; 0 sets no limit.
 	Cost float64 `yaml:"cost" json:"cost" jsonschema:"minimum=0,maximum=1e12"`
-	// InputPrice is the price of a million tokens of prompts.
+	// InputPrice is the price of a million prompt tokens.
 	InputPrice float64 `yaml:"input_price" json:"input_price" jsonschema:"minimum=0,maximum=1e12"`
-	// OutputPrice is the price of a million tokens of answers.
+	// OutputPrice is the price of a million answer tokens.
 	OutputPrice float64 `yaml:"output_price" json:"output_price" jsonschema:"minimum=0,maximum=1e12"`
 }
 
-// DefaultConfig returns the settings of a client that says nothing. It lacks
-// URL and Model.
+// DefaultConfig returns the default settings, without URL and Model.
 func DefaultConfig() Config {
 	return Config{
 		Timeout: 2 * time.Minute, Retries: 4, Backoff: 500 * time.Millisecond, MaxBackoff: time.Minute,
@@ -80,7 +77,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// SetDefaults is called for a section that need not be there before it is read.
+// SetDefaults sets the defaults of an optional section before it is read.
 func (c *Config) SetDefaults() { *c = DefaultConfig() }
 
 const (
@@ -88,19 +85,19 @@ const (
 	maxCompletionTokens = "max_completion_tokens"
 )
 
-// Validate returns everything that is wrong with c.
+// Validate returns all problems of c.
 func (c Config) Validate() []error {
 	p := fault.Validate(&c)
 	checkURL(&p, c.URL)
 	if c.Model == "" {
-		p.Missing("model", "no model is named", "give the name that the server lists at url/models")
+		p.Missing("model", "no model is set", "set it to a name that the server lists at url/models")
 	}
 	p.Check(c.MaxBackoff >= c.Backoff, "max_backoff", c.MaxBackoff, "use a duration of at least backoff, such as 1m")
 	if b := c.Budget; b.Cost > 0 && b.InputPrice == 0 && b.OutputPrice == 0 {
-		p.Missing("budget.input_price", "a cost is bounded, but nothing has a price", "give budget.input_price and budget.output_price, per million tokens")
+		p.Missing("budget.input_price", "budget.cost needs prices", "set budget.input_price and budget.output_price, per million tokens")
 	}
 	if c.Cassettes.Mode != Off && c.Cassettes.Dir == "" {
-		p.Missing("cassettes.dir", "no folder is named", "give the folder in which answers are kept")
+		p.Missing("cassettes.dir", "no folder is set", "set it to the folder for recorded answers")
 	}
 	checkExtra(&p, c.Extra)
 	return p
@@ -109,21 +106,21 @@ func (c Config) Validate() []error {
 func checkURL(p *fault.Problems, text string) {
 	const hint = "use the base of an OpenAI-compatible API, such as http://127.0.0.1:8080/v1"
 	if text == "" {
-		p.Missing("url", "no server is named", hint)
+		p.Missing("url", "no server is set", hint)
 		return
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		p.Invalid("url", "is not an address of http or https", hint)
+		p.Invalid("url", "is not an http or https URL", hint)
 	case u.User != nil:
-		p.Invalid("url", "has a user or password in it", "put the key into an environment variable and name that with key_env")
+		p.Invalid("url", "contains a user or password", "put the key into an environment variable and name that with key_env")
 	case u.RawQuery != "" || u.Fragment != "":
-		p.Invalid("url", "has a query or fragment", hint)
+		p.Invalid("url", "contains a query or fragment", hint)
 	}
 }
 
-// key reads the API key, if one is named and a server is asked.
+// key returns the API key if one is configured and a server is used.
 func (c Config) key() (string, error) {
 	if c.KeyEnv == "" || c.Cassettes.Mode == Replay {
 		return "", nil
@@ -137,18 +134,18 @@ func (c Config) key() (string, error) {
 	switch {
 	case key == "":
 		e.What = "the environment variable " + c.KeyEnv + " is not set"
-		e.Hint = "set it to the API key, or remove key_env if the server wants none"
+		e.Hint = "set it to the API key, or remove key_env if the server needs none"
 	case !headerText(key):
 		e.Kind = fault.Invalid
-		e.What = "the environment variable " + c.KeyEnv + " holds what no key can be"
-		e.Hint = "a key is one line of printable ASCII; look for a line break or a space at its end"
+		e.What = "the environment variable " + c.KeyEnv + " does not hold a valid key"
+		e.Hint = "a key is one line of printable ASCII; check for a line break or a space at its end"
 	default:
 		return key, nil
 	}
 	return "", e
 }
 
-// headerText reports whether s may stand in an Authorization header.
+// headerText reports whether s is allowed in an Authorization header.
 func headerText(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {

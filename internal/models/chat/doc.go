@@ -1,32 +1,30 @@
-// Package chat asks language models behind an OpenAI-compatible API: vLLM,
-// SGLang, llama.cpp, or a hosted service. The policy plug-in and judges use it.
+// Package chat is a client for language models behind an OpenAI-compatible API: vLLM, SGLang,
+// llama.cpp, or a hosted service. The policy plug-in and judges use it.
 //
 //	config := chat.DefaultConfig()
 //	config.URL, config.Model = "http://127.0.0.1:8080/v1", "smollm2-135m"
 //	client, err := chat.New(config)
 //	...
 //	defer client.Close()
-//	served, err := client.Served(ctx) // is the server there, has it this model, how long is its context?
+//	served, err := client.Served(ctx) // does the server respond and have the model, and how long is its context?
 //	answer, err := client.Complete(ctx, chat.Request{
 //		Messages: messages, MaxTokens: 64, Seed: new(int64(7)), LogProbs: true,
 //	})
 //
-// A Client retries, waits, counts and pays for all that use it: make one for
-// each model, and call it from as many goroutines as there are questions.
-// A request has one answer; ask several times, with other seeds, for several.
+// A Client shares retries, rate limits, token counts and the budget among its callers: create
+// one for each model and call it from any number of goroutines. A request has one answer; for
+// several answers, send several requests with different seeds.
 //
 // # Errors
 //
-// Everything that a server or network does ends in one *fault.Error with a
-// hint, of the boundary fault.Model. fault.Retryable tells what is wrong with
-// the server at this moment (after the client's own retries) from what stays
-// wrong. Three are about the one request, not about the server or the
-// configuration, and have a sentinel for errors.Is: ErrContext (the
-// conversation is too long; a policy ends the episode with it), ErrFilter (a
-// content filter refused it) and ErrBudget (the budget is spent, for this
-// request and all that follow).
+// Every failure of a server or network becomes one *fault.Error with a hint and the boundary
+// fault.Model. fault.Retryable distinguishes temporary failures, which persist after the
+// client's own retries, from permanent ones. Three failures concern only the request, not the
+// server or the configuration, and have a sentinel for errors.Is: ErrContext (the conversation
+// is too long; a policy ends the episode with it), ErrFilter (a content filter refused it) and
+// ErrBudget (the budget is spent, for this request and all that follow).
 //
-//	what the server does                           kind         again?
+//	what the server does                           kind         retried?
 //	refuses or drops the connection, 5xx,
 //	is still loading its model                     Crashed      yes
 //	is slower than timeout, 408                    Timeout      yes
@@ -45,36 +43,32 @@
 //	a content filter refuses the prompt            Refused      no (ErrFilter)
 //	other 4xx                                      Invalid      no
 //
-// A filter that cuts an answer is no error: see FinishFilter. A context of the
-// caller that ends gives Interrupted or Timeout.
+// A filter that cuts an answer off is not an error: see FinishFilter. If the caller's context
+// is done, the error is Interrupted or Timeout.
 //
 // # Tokens
 //
-// Tokens are those that the server sampled, with its log-probabilities, or nil:
-// nothing is ever tokenised again. vLLM and SGLang give ids when they are asked
-// (token_ids: true), with those of the prompt; llama.cpp gives ids with
-// log-probabilities, unasked, and none of the prompt. What log-probabilities
-// mean is the server's matter: llama.cpp gives those of the model at
-// temperature 1 before top_k, top_p and min_p, so sample with
-// extra: {top_k: 0, min_p: 0} and top_p 1 where they must be those of sampling.
-// An answer that a stop string cut has, on some servers, fewer tokens than
-// Usage.Completion counts.
+// Tokens are those that the server sampled, with its log-probabilities, or nil: the client
+// never tokenizes text. vLLM and SGLang return ids on request (token_ids: true), including
+// those of the prompt; llama.cpp returns ids together with log-probabilities, without a
+// request, and none of the prompt. The meaning of log-probabilities depends on the server:
+// llama.cpp returns those of the model at temperature 1 before top_k, top_p and min_p, so set
+// extra: {top_k: 0, min_p: 0} and top_p 1 if they must be those of the sampling. On some
+// servers, an answer that ends at a stop string has fewer tokens than Usage.Completion counts.
 //
 // # For a policy
 //
-// Temperature 0 is greedy. A seed of rl.Seed is int64(seed & math.MaxInt32).
-// ErrContext becomes rl.StopContext; an answer of FinishFilter, a Refusal and
-// ErrFilter are of one conversation, so they end an episode and not a run. An
-// answer of FinishLength may be half a thought or half a tool call. A
-// conversation that ends with an assistant's message is gone on with by
-// llama.cpp; vLLM and SGLang want
-// extra: {add_generation_prompt: false, continue_final_message: true}.
+// Temperature 0 is greedy. Convert a rl.Seed with int64(seed & math.MaxInt32). ErrContext
+// becomes rl.StopContext. An answer with FinishFilter, a Refusal and ErrFilter concern one
+// conversation, so they end an episode and not a run. An answer with FinishLength may be an
+// incomplete thought or tool call. If a conversation ends with an assistant's message,
+// llama.cpp continues it; vLLM and SGLang need extra: {add_generation_prompt: false,
+// continue_final_message: true}.
 //
 // # Cassettes
 //
-// With cassettes, every answer is kept in a file that is named after the
-// request (the digest of its JSON, in which neither key nor address stands) and
-// can be replayed without a server, byte for byte. Identical requests are one
-// request: give each its own seed where answers shall differ. Kept are answers
-// and ErrContext; other failures are not.
+// With cassettes, every answer is stored in a file named after the request (the digest of its
+// JSON, which contains neither key nor address) and can be replayed without a server, byte for
+// byte. Identical requests are one request: use different seeds to get different answers.
+// Cassettes store answers and ErrContext, and no other failures.
 package chat

@@ -11,49 +11,48 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// What is the matter with one request. They are causes within a *fault.Error
-// and found by errors.Is.
+// Causes of failures that concern one request or one client. Find them in a *fault.Error with
+// errors.Is.
 var (
-	// ErrContext: the conversation, with the tokens asked for, is longer than
-	// the model's context.
-	ErrContext = errors.New("it does not fit into the model's context")
-	// ErrFilter: a content filter of the server refused the conversation.
-	ErrFilter = errors.New("a content filter refused it")
-	// ErrBudget: the client has spent its budget.
+	// ErrContext means that the conversation and the requested tokens exceed the model's
+	// context.
+	ErrContext = errors.New("the conversation does not fit into the model's context")
+	// ErrFilter means that a content filter of the server refused the conversation.
+	ErrFilter = errors.New("a content filter refused the conversation")
+	// ErrBudget means that the client has spent its budget.
 	ErrBudget = errors.New("the budget is spent")
-	// ErrClient: the server accepts no request of this client, because of its
-	// key, its model or its account.
+	// ErrClient means that the server accepts no request of this client, because of its key,
+	// its model or its account.
 	ErrClient = errors.New("the server refuses this client")
 )
 
-// fault makes an error of the model at the client's server.
+// fault returns an error about the model and server of the client.
 func (c *Client) fault(kind fault.Kind, hint, format string, args ...any) *fault.Error {
 	return &fault.Error{Boundary: fault.Model, Kind: kind, Where: c.where, What: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// refused is fault for what is wrong with every request of the client.
+// refused returns the error of a problem that affects every request of the client.
 func (c *Client) refused(kind fault.Kind, hint, format string, args ...any) *fault.Error {
 	f := c.fault(kind, hint, format, args...)
 	f.Err = ErrClient
 	return f
 }
 
-// odd is the error of an answer that is not the chat completion that was asked
-// for. It costs one request: Served says beforehand whether the server is the one
-// that was meant.
+// odd returns the error of an answer that is not the requested chat completion. It costs one
+// request: Served checks beforehand whether the server is the intended one.
 func (c *Client) odd(hint, format string, args ...any) *fault.Error {
 	return c.again(fault.Protocol, hint, format, args...)
 }
 
-// again is fault for what may be otherwise the next time.
+// again returns the error of a failure that may be temporary.
 func (c *Client) again(kind fault.Kind, hint, format string, args ...any) *fault.Error {
 	f := c.fault(kind, hint, format, args...)
 	f.Retry = true
 	return f
 }
 
-// plain makes text of a stranger fit to be shown on one line: at most limit
-// bytes of UTF-8, what does not print escaped.
+// plain makes untrusted text safe to print on one line: at most limit bytes of UTF-8, with
+// unprintable characters escaped.
 func plain(s string, limit int) string {
 	s = cut(strings.ToValidUTF8(s, "\uFFFD"), limit)
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// A judge's question: one answer in JSON, held to a schema.
+// A judge's question: one answer in JSON that must fit a schema.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, chattest.Say("Here you are: {\"score\": 0.75}").Body)

@@ -8,11 +8,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: waits double up to the bound, chance takes at most half of one, and
-// what a server asks for is the least.
+// Promise: waits double up to the limit, at most half of a wait is random, and the server's
+// Retry-After is the minimum.
 func TestBackoff(t *testing.T) {
 	c := &Client{config: Config{Backoff: time.Second, MaxBackoff: 10 * time.Second}}
 	for attempt, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
@@ -24,7 +25,7 @@ func TestBackoff(t *testing.T) {
 	require.Equal(t, 4500*time.Millisecond, c.backoff(0, 4*time.Second, 0.5))
 }
 
-// Promise: both forms of Retry-After are understood, and nonsense is no wish.
+// Promise: both forms of Retry-After are understood, and invalid values are ignored.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
@@ -35,7 +36,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// deep is answers that nest 100,000 times, where an answer may hold any JSON.
+// deep returns answers that nest 100,000 levels deep, wherever an answer may contain any JSON.
 func deep() (all []string) {
 	const depth = 100_000
 	for _, v := range []string{strings.Repeat("[", depth) + strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth), strings.Repeat(`[{"a":`, depth)} {
@@ -52,9 +53,10 @@ func anyClient(t testing.TB) *Client {
 	return c
 }
 
-// Promise: an answer that nests deeply is one error, and a schema or JSON of a
-// model that does is refused.
+// Promise: a deeply nested answer is one error, and a deeply nested schema or JSON from a
+// model is rejected.
 func TestDeepAnswers(t *testing.T) {
+	testneeds.NotShort(t)
 	c := anyClient(t)
 	s, err := NewSchema([]byte(`{"type":["object","array"]}`))
 	require.NoError(t, err)
@@ -71,8 +73,8 @@ func TestDeepAnswers(t *testing.T) {
 	}
 }
 
-// Promise: no answer of a server makes the client panic; every one is a
-// response that keeps to its promises or an error with a hint.
+// Promise: no answer of a server makes the client panic; each results in a valid response or
+// an error with a hint.
 func FuzzRead(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"m","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"x"},"logprobs":{"content":[{"id":1,"logprob":-1}]},"token_ids":[1],"prompt_token_ids":[2]}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,

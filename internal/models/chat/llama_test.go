@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// Promise: against a real llama.cpp server with a real model the same seed
-// gives the same answer, tokens have ids and log-probabilities, a schema is
-// kept to, and what goes wrong has its type.
+// Promise: with a real llama.cpp server and model, the same seed gives the same answer, tokens
+// have ids and log-probabilities, a schema is enforced, and failures have their types.
 func TestLlama(t *testing.T) {
+	testneeds.Slow(t, "asks a local model")
 	url := chattest.Llama(t, 2, 256)
 	client := quick(t, url, func(c *chat.Config) {
 		c.Model, c.Extra = chattest.LlamaModel, map[string]any{"top_k": 0, "min_p": 0}
@@ -26,7 +27,7 @@ func TestLlama(t *testing.T) {
 	q := ask("Name an animal.")
 	q.MaxTokens, q.LogProbs, q.Temperature, q.TopP = 12, true, new(1.0), new(1.0)
 	var answers []*chat.Response
-	for _, seed := range []int64{8, 7, 7} { // from the second on, the prompt comes from the server's cache
+	for _, seed := range []int64{8, 7, 7} { // from the second request on, the prompt is in the server's cache
 		q.Seed = new(seed)
 		r, err := client.Complete(t.Context(), q)
 		require.NoError(t, err)

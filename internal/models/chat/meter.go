@@ -12,36 +12,34 @@ import (
 
 // Totals is what a client has used.
 type Totals struct {
-	Answers  int     `json:"answers"`  // of the server
-	Replayed int     `json:"replayed"` // of cassettes
-	Retries  int     `json:"retries"`  // requests that were sent again
+	Answers  int     `json:"answers"`  // from the server
+	Replayed int     `json:"replayed"` // from cassettes
+	Retries  int     `json:"retries"`  // requests that were retried
 	Tokens   Tokens  `json:"tokens"`
-	Cost     float64 `json:"cost"` // by the prices of the configuration
+	Cost     float64 `json:"cost"` // at the configured prices
 }
 
-// Tokens counts the tokens of many answers; those of cassettes are not among
-// them.
+// Tokens counts the tokens of many answers, except those from cassettes.
 type Tokens struct {
 	Prompt     int64 `json:"prompt"`
 	Cached     int64 `json:"cached"`
 	Completion int64 `json:"completion"`
 }
 
-// price is what tokens cost.
+// price returns the price of tokens.
 func (b Budget) price(prompt, completion int64) float64 {
 	return (float64(prompt)*b.InputPrice + float64(completion)*b.OutputPrice) / 1e6
 }
 
-// meter counts what was used and what the requests under way may still use.
-// Cost is computed from the counts, so it does not depend on the order of
-// answers.
+// meter counts what was used and what the requests in progress may still use. It computes the
+// cost from the counts, so the cost does not depend on the order of answers.
 type meter struct {
 	budget  Budget
 	mu      sync.Mutex
 	totals  Totals
-	held    Usage         // of all requests under way, at most
-	largest int           // completion so far
-	settled chan struct{} // closed when a request under way has ended
+	held    Usage         // upper limit for all requests in progress
+	largest int           // largest completion so far
+	settled chan struct{} // closed when a request in progress is done
 }
 
 func newMeter(b Budget) *meter { return &meter{budget: b, settled: make(chan struct{})} }
@@ -64,8 +62,7 @@ func (m *meter) answered() { m.change(func(t *Totals) { t.Answers++ }) }
 func (m *meter) replayed() { m.change(func(t *Totals) { t.Replayed++ }) }
 func (m *meter) retried()  { m.change(func(t *Totals) { t.Retries++ }) }
 
-// settle counts what a request under way used, and gives back what was held
-// for it.
+// settle counts what a request used and releases what was reserved for it.
 func (m *meter) settle(held, used Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,10 +82,10 @@ func (m *meter) longest() int {
 	return m.largest
 }
 
-// hold keeps room in the budget for a request that may use as much as need
-// says. A request whose answer has no bound (guess) gets what is left when no
-// other is under way. Without room hold returns a channel that is closed when a
-// request under way has ended; a nil channel means that there will be no room.
+// hold reserves budget for a request that may use as much as need. A request whose answer has
+// no limit (guess) gets the rest of the budget when no other request is in progress. If the
+// budget has no room, hold returns a channel that is closed when a request is done; a nil
+// channel means that there will be no room.
 func (m *meter) hold(need Usage, guess bool) (ok bool, wait <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,8 +111,7 @@ func (b Budget) spent(t Tokens) bool {
 	return b.Tokens > 0 && t.Prompt+t.Completion >= b.Tokens || b.Cost > 0 && b.price(t.Prompt, t.Completion) >= b.Cost
 }
 
-// exceeded reports whether tokens, with those that are held, are more than
-// there is room for.
+// exceeded reports whether tokens plus the reserved ones exceed the budget.
 func (b Budget) exceeded(t Tokens, held Usage) bool {
 	prompt, completion := t.Prompt+int64(held.Prompt), t.Completion+int64(held.Completion)
 	return b.Tokens > 0 && prompt+completion > b.Tokens || b.Cost > 0 && b.price(prompt, completion) > b.Cost
@@ -124,8 +120,8 @@ func (b Budget) exceeded(t Tokens, held Usage) bool {
 // bounded reports whether there is a budget.
 func (b Budget) bounded() bool { return b.Tokens > 0 || b.Cost > 0 }
 
-// afford waits until the budget has room for a request that may use as much as
-// need says, and holds it. The error says that there is none.
+// afford waits until the budget has room for a request that may use as much as need, and
+// reserves it. It returns an error if there is no room.
 func (c *Client) afford(ctx context.Context, need Usage, guess bool) *fault.Error {
 	for {
 		ok, wait := c.meter.hold(need, guess)
@@ -143,7 +139,7 @@ func (c *Client) afford(ctx context.Context, need Usage, guess bool) *fault.Erro
 	}
 }
 
-// spent says that the budget has no room for a request.
+// spent returns the error that the budget has no room for a request.
 func (c *Client) spent(need Usage) *fault.Error {
 	t, b := c.meter.read(), c.config.Budget
 	tokens := t.Tokens.Prompt + t.Tokens.Completion
@@ -162,9 +158,9 @@ func (c *Client) spent(need Usage) *fault.Error {
 	return f
 }
 
-// need is how much a request may use: an estimate of its prompt, and the
-// longest answer that it allows. Without such a bound, that is the longest
-// answer so far, or what models usually stay below.
+// need returns how much a request may use: an estimate of its prompt plus the longest answer
+// that it allows. Without such a limit, that is the longest answer so far, or a size that
+// models rarely exceed.
 func (c *Client) need(q *Request, body []byte) Usage {
 	const usual = 4096
 	u := Usage{Prompt: len(body) / bytesPerToken, Completion: q.MaxTokens}
@@ -174,12 +170,12 @@ func (c *Client) need(q *Request, body []byte) Usage {
 	return u
 }
 
-// pace holds requests and tokens to their rates. Nil limiters do not limit.
+// pace limits the rates of requests and tokens. A nil limiter sets no limit.
 type pace struct{ requests, tokens *rate.Limiter }
 
 func newPace(requests, tokens int) *pace {
 	p := &pace{}
-	if requests > 0 { // hosted services look at less than a minute, so a second's worth may come at once
+	if requests > 0 { // hosted services use windows shorter than a minute, so allow a burst of one second
 		p.requests = rate.NewLimiter(rate.Limit(float64(requests)/60), max(1, requests/60))
 	}
 	if tokens > 0 {
@@ -188,7 +184,7 @@ func newPace(requests, tokens int) *pace {
 	return p
 }
 
-// wait lets a request of about n tokens pass when its time has come.
+// wait waits until the rates allow a request of about n tokens.
 func (p *pace) wait(ctx context.Context, n int) error {
 	if p.requests != nil {
 		if err := p.requests.Wait(ctx); err != nil {
@@ -205,24 +201,24 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	return nil
 }
 
-// settle takes what an answer used beyond its estimate from those that follow.
+// settle charges what an answer used beyond its estimate to the following requests.
 func (p *pace) settle(u Usage, estimate int) {
 	if p.tokens == nil {
 		return
 	}
-	const most = 10 // bursts: more than a minute is not made up for
+	const most = 10 // bursts: do not make up for more than a minute
 	burst := p.tokens.Burst()
 	for more := min(u.Prompt+u.Completion-estimate, most*burst); more > 0; more -= burst {
 		p.tokens.ReserveN(time.Now(), min(more, burst))
 	}
 }
 
-// late is the error of a caller whose time is over before its turn.
+// late returns the error of a caller whose deadline passes before its turn.
 func (c *Client) late(ctx context.Context, err error) *fault.Error {
 	if ctx.Err() != nil {
 		return c.ended(ctx, "waiting for the rate limit")
 	}
-	f := c.again(fault.Timeout, "raise the deadline, or the rate limit if the server allows it", "its turn under the rate limit comes after its deadline")
+	f := c.again(fault.Timeout, "raise the deadline, or the rate limit if the server allows it", "the rate limit would delay the request beyond its deadline")
 	f.Err = err
 	return f
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// two is an answer that takes ten tokens to read and two to write.
+// two is an answer with ten prompt tokens and two answer tokens.
 var two = chattest.Answer{Text: "x", Prompt: 10, Tokens: []rl.Token{{ID: 1}, {ID: 2}}}.Reply()
 
-// Promise: a budget of tokens or money that is spent ends the use of the model,
-// and says which setting to raise.
+// Promise: when a budget of tokens or money is spent, the client stops and names the setting
+// to raise.
 func TestBudget(t *testing.T) {
 	server := chattest.New(t, 0, always(two))
 	for _, c := range []struct {
@@ -46,14 +46,13 @@ func TestBudget(t *testing.T) {
 	}
 	mute := chattest.New(t, 0, always(chattest.Reply{Body: `{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}`}))
 	_, err := quick(t, mute.URL, func(k *chat.Config) { k.Budget.Tokens = 1 }).Complete(t.Context(), ask("x"))
-	require.ErrorContains(t, err, "the budget cannot be kept")
+	require.ErrorContains(t, err, "the budget cannot be enforced")
 	_, err = quick(t, mute.URL).Complete(t.Context(), ask("x"))
 	require.NoError(t, err)
 }
 
-// Promise: a budget bounds what all requests take together: those under way at
-// one time, those that are asked again, and answers that cannot be read. A
-// request that may take more than is left is not sent.
+// Promise: a budget limits all requests together: concurrent ones, retries and unreadable
+// answers. A request that may need more than is left is not sent.
 func TestBudgetBounds(t *testing.T) {
 	const budget = 100
 	unreadable := chattest.Reply{Body: `{"choices":[`}
@@ -62,8 +61,8 @@ func TestBudgetBounds(t *testing.T) {
 		longest  int
 		answered int
 	}{
-		"bounded answers":   {two, 5, 4}, // 12 tokens each; one more may take 22 + 5
-		"unbounded answers": {two, 0, 9}, // 9 × 12 are more than 100, the last one was begun below it
+		"bounded answers":   {two, 5, 4}, // 12 tokens each; one more may use 22 + 5
+		"unbounded answers": {two, 0, 9}, // 9 × 12 is more than 100; the last one started below it
 		"unreadable":        {unreadable, 5, 0},
 	} {
 		server := chattest.New(t, 0, always(c.reply))
@@ -94,17 +93,17 @@ func TestBudgetBounds(t *testing.T) {
 	require.Contains(t, fault.As(err).Hint, "lower max_tokens")
 }
 
-// Promise: tokens of answers that are refused after they were made are counted.
+// Promise: the tokens of answers that were refused after generation are counted.
 func TestRefusedAnswersCost(t *testing.T) {
 	server := chattest.New(t, 0, always(two))
 	client := quick(t, server.URL, func(k *chat.Config) { k.TokenIDs = true })
 	_, err := client.Complete(t.Context(), ask("x"))
-	require.ErrorContains(t, err, "token ids were asked for")
+	require.ErrorContains(t, err, "token ids were requested")
 	require.Equal(t, chat.Tokens{Prompt: 30, Completion: 6}, client.Totals().Tokens, "it was asked three times")
 	require.Zero(t, client.Totals().Answers)
 }
 
-// Promise: requests and tokens keep to their rates.
+// Promise: requests and tokens stay within their rates.
 func TestRates(t *testing.T) {
 	server := chattest.New(t, 0, always(two))
 	for name, c := range map[string]struct {

@@ -13,43 +13,39 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Request is one question. What is nil or zero is not sent, so the server's
-// own default holds.
+// Request is one request. Nil and zero fields are not sent, so the server's defaults apply.
 type Request struct {
-	// Messages is the conversation, oldest first. Servers keep what they
-	// computed for the longest beginning that they have seen: put what is the
-	// same in many requests first.
+	// Messages is the conversation, oldest first. Servers cache the longest prefix that they
+	// have seen: put what many requests share first.
 	Messages []rl.Message
-	// Tools is OpenAI's JSON list of tools; ToolChoice is auto, none or
-	// required.
+	// Tools is OpenAI's JSON list of tools; ToolChoice is auto, none or required.
 	Tools      json.RawMessage
 	ToolChoice string
-	// Schema is the JSON Schema that the answer must have. Not every server
-	// keeps to it: see Schema.Parse.
+	// Schema is the JSON Schema of the answer. Not every server enforces it: see Schema.Parse.
 	Schema json.RawMessage
 
 	Temperature *float64
 	TopP        *float64
 	MaxTokens   int
-	// Seed is 0 … 2³¹−1: what every server takes.
+	// Seed is 0 … 2³¹−1, the range that every server accepts.
 	Seed *int64
 	Stop []string
-	// LogProbs asks for the log-probability of each token. An answer without
-	// them is then an error.
+	// LogProbs requests the log-probability of each token. An answer without them is then an
+	// error.
 	LogProbs bool
 }
 
-// maxRequest bounds the JSON of a request.
+// maxRequest is the largest request, in bytes of JSON.
 const maxRequest = 32 << 20
 
-// own are the keys of a request that Extra may not have.
+// own are the keys of a request that Extra cannot set.
 var own = []string{
 	"model", "messages", "tools", "tool_choice", "response_format", "temperature", "top_p", maxTokens, maxCompletionTokens,
 	"seed", "stop", "logprobs", "top_logprobs", "return_token_ids", "stream", "n",
 }
 
-// encode writes the JSON of q: the same bytes for the same request. What many
-// requests share stands before what tells them apart.
+// encode writes the JSON of q: the same bytes for the same request. What many requests share
+// comes before what differs.
 func (c *Client) encode(q *Request) ([]byte, error) {
 	if f := c.check(q); f != nil {
 		return nil, f
@@ -67,7 +63,7 @@ func (c *Client) encode(q *Request) ([]byte, error) {
 	o.add(c.config.MaxTokensField, q.MaxTokens, q.MaxTokens > 0)
 	o.add("stop", q.Stop, len(q.Stop) > 0)
 	o.add("logprobs", true, q.LogProbs)
-	o.add("top_logprobs", 1, q.LogProbs) // llama.cpp gives none at all for 0, and twenty of each if not told
+	o.add("top_logprobs", 1, q.LogProbs) // llama.cpp returns none for 0, and twenty per token by default
 	o.add("return_token_ids", true, c.config.TokenIDs)
 	o.add("messages", q.Messages, true)
 	o.add("seed", q.Seed, q.Seed != nil)
@@ -78,7 +74,7 @@ func (c *Client) encode(q *Request) ([]byte, error) {
 		f.Err = err
 		return nil, f
 	case len(body) > maxRequest:
-		return nil, c.fault(fault.Invalid, "shorten the conversation", "the request has %d bytes; at most %d are sent", len(body), maxRequest)
+		return nil, c.fault(fault.Invalid, "shorten the conversation", "the request has %d bytes; the limit is %d", len(body), maxRequest)
 	}
 	return body, nil
 }
@@ -95,19 +91,19 @@ func (c *Client) check(q *Request) *fault.Error {
 	case q.TopP != nil && !(*q.TopP > 0 && *q.TopP <= 1):
 		return bad("top_p is %v; use more than 0 and at most 1", *q.TopP)
 	case q.MaxTokens < 0:
-		return bad("max_tokens is %d; use 1 or more, or 0 for the server's own bound", q.MaxTokens)
+		return bad("max_tokens is %d; use 1 or more, or 0 for the server's limit", q.MaxTokens)
 	case q.Seed != nil && (*q.Seed < 0 || *q.Seed > math.MaxInt32):
-		return bad("seed is %d; use 0 to %d, which every server takes", *q.Seed, math.MaxInt32)
+		return bad("seed is %d; use 0 to %d, which every server accepts", *q.Seed, math.MaxInt32)
 	case q.ToolChoice != "" && !slices.Contains([]string{"auto", "none", "required"}, q.ToolChoice):
 		return bad("tool_choice is %q; use auto, none or required", plain(q.ToolChoice, 40))
 	}
 	return nil
 }
 
-// bytesPerToken is how many bytes of English a token usually has.
+// bytesPerToken is the usual size of a token of English text, in bytes.
 const bytesPerToken = 4
 
-// estimate is about how many tokens a request may use, with the whole answer.
+// estimate returns the approximate number of tokens of a request, including the whole answer.
 func (q *Request) estimate(body []byte) int { return len(body)/bytesPerToken + q.MaxTokens }
 
 func responseFormat(schema json.RawMessage) any {
@@ -122,18 +118,18 @@ func responseFormat(schema json.RawMessage) any {
 	}{"json_schema", named{"answer", true, schema}}
 }
 
-// checkExtra refuses what would contradict the rest of a request.
+// checkExtra reports keys of extra that contradict the rest of a request.
 func checkExtra(p *fault.Problems, extra map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		if slices.Contains(own, key) {
-			p.Invalid("extra."+key, "has a setting of its own", "remove it; the keys that a request has anyhow are "+strings.Join(own, ", "))
+			p.Invalid("extra."+key, "is set elsewhere", "remove it; extra cannot set the keys "+strings.Join(own, ", "))
 		} else if _, err := json.Marshal(extra[key]); err != nil {
 			p.Invalid("extra."+key, "is not JSON", "use text, numbers, lists and mappings")
 		}
 	}
 }
 
-// object writes a JSON object with its keys in the order of adding.
+// object writes a JSON object whose keys are in the order of add.
 type object struct {
 	buffer bytes.Buffer
 	err    error
@@ -162,7 +158,7 @@ func (o *object) value(value any) {
 		o.err = err
 		return
 	}
-	o.buffer.Truncate(o.buffer.Len() - 1) // Encode ends its value with a line break
+	o.buffer.Truncate(o.buffer.Len() - 1) // Encode appends a line break
 }
 
 func (o *object) end() ([]byte, error) {

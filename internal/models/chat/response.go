@@ -5,23 +5,23 @@ import "github.com/merit-rl/merit/core/rl"
 // Response is the model's answer.
 type Response struct {
 	Text      string
-	Reasoning string // what a server keeps apart as the model's thoughts
-	Refusal   string // what a model says in place of an answer that it will not give
+	Reasoning string // the model's thoughts, if the server separates them
+	Refusal   string // what a model says if it refuses to answer
 	ToolCalls []rl.ToolCall
 	Finish    Finish
 
-	Prompt   []int32    // ids of all tokens that the model was given; nil if the server gives none
+	Prompt   []int32    // ids of all prompt tokens; nil if the server returns none
 	Tokens   []rl.Token // as sampled; nil without ids or without Request.LogProbs
 	LogProbs []float64  // of each token, nats; nil without Request.LogProbs
 
 	Usage       Usage
-	Cost        float64 // by the prices of the configuration
-	Model       string  // as the server calls it
-	Fingerprint string  // of the server's build and settings, if it gives one
-	Replayed    bool    // from a cassette: nothing was used or spent now
+	Cost        float64 // at the configured prices
+	Model       string  // as named by the server
+	Fingerprint string  // of the server's build and settings, if it reports one
+	Replayed    bool    // from a cassette: no tokens were used
 }
 
-// LogProb is that of the whole answer, in nats.
+// LogProb returns the log-probability of the whole answer, in nats.
 func (r *Response) LogProb() (sum float64) {
 	for _, p := range r.LogProbs {
 		sum += p
@@ -32,17 +32,17 @@ func (r *Response) LogProb() (sum float64) {
 // Usage counts tokens.
 type Usage struct {
 	Prompt     int `json:"prompt"`
-	Cached     int `json:"cached"` // of Prompt: the server had computed them before
+	Cached     int `json:"cached"` // part of Prompt that was in the server's cache
 	Completion int `json:"completion"`
 }
 
 // Finish is why an answer ended.
 type Finish string
 
-// The closed set of reasons.
+// The reasons.
 const (
 	FinishStop      Finish = "stop"
 	FinishLength    Finish = "length" // MaxTokens, or the end of the context
 	FinishToolCalls Finish = "tool_calls"
-	FinishFilter    Finish = "content_filter" // what there is of the answer is not the model's whole answer
+	FinishFilter    Finish = "content_filter" // the answer was cut off by a filter
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// ask sends a request until it is answered, or fails for good, or has been
-// retried often enough. Every attempt must fit into the budget.
+// ask sends a request until it succeeds, fails permanently, or has used up its retries. Every
+// attempt must fit into the budget.
 func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *answer, *fault.Error) {
 	var r *Response
 	a, f := c.persist(ctx, q.estimate(body), func() (*answer, *fault.Error) {
@@ -40,9 +40,8 @@ func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *
 	return r, a, nil
 }
 
-// used is what an attempt took: what the answer says, or an estimate where a
-// model may have worked and nobody says how much. A request that was refused
-// took nothing.
+// used returns what an attempt used: the server's figure, or an estimate if the model may have
+// worked and the figure is missing. A refused request used nothing.
 func (c *Client) used(need Usage, a *answer, r *Response, f *fault.Error) Usage {
 	switch {
 	case r != nil && r.Usage != Usage{}:
@@ -50,16 +49,15 @@ func (c *Client) used(need Usage, a *answer, r *Response, f *fault.Error) Usage 
 	case a != nil && a.status != http.StatusOK, a == nil && f.Kind != fault.Timeout && f.Kind != fault.Protocol:
 		return Usage{}
 	case a == nil:
-		return need // it timed out or broke off: the answer may have been whole
+		return need // it timed out or was cut off: the model may have generated the whole answer
 	case f == nil:
-		return Usage{} // a server that does not count, and no budget
+		return Usage{} // the server does not count, and there is no budget
 	}
 	return Usage{Prompt: need.Prompt, Completion: len(a.body) / bytesPerToken}
 }
 
-// persist calls try, when it is its turn and within a slot, until it succeeds,
-// fails for good, or has failed once more than there are retries. A try takes
-// about so many tokens.
+// persist calls try, within the rate limits and the slots, until it succeeds, fails
+// permanently, or has used up its retries. Each try uses about the given number of tokens.
 func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *fault.Error)) (*answer, *fault.Error) {
 	for attempt := 0; ; attempt++ {
 		if f := c.admitted(ctx); f != nil {
@@ -88,13 +86,13 @@ func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *
 		}
 		if attempt == c.config.Retries {
 			if attempt > 0 {
-				f.What += fmt.Sprintf(", at attempt %d too", attempt+1)
+				f.What += fmt.Sprintf(", also at attempt %d", attempt+1)
 			}
 			return a, f
 		}
 		if asked > c.config.MaxBackoff {
 			f.What += fmt.Sprintf(", and asks to wait for %v", asked.Round(time.Second))
-			f.Hint = "come back later, or raise max_backoff; " + f.Hint
+			f.Hint = "retry later, or raise max_backoff; " + f.Hint
 			return a, f
 		}
 		if !pause(ctx, c.backoff(attempt, asked, rand.Float64())) {
@@ -104,9 +102,9 @@ func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *
 	}
 }
 
-// backoff is the wait after a failed attempt (0, 1, …): a doubling one, up to
-// half of it left to chance, which is in [0, 1); or what the server asked for
-// and up to a quarter more, so that not all come back at once.
+// backoff returns the wait after a failed attempt (0, 1, …): it doubles, and up to half of it
+// is random by chance, which is in [0, 1); or it is what the server asked for plus up to a
+// quarter, so that clients do not all return at once.
 func (c *Client) backoff(attempt int, asked time.Duration, chance float64) time.Duration {
 	if asked > 0 {
 		return asked + time.Duration(chance*float64(asked)/4)
@@ -115,7 +113,7 @@ func (c *Client) backoff(attempt int, asked time.Duration, chance float64) time.
 	return time.Duration(wait * (1 - chance/2))
 }
 
-// after reads Retry-After, which is seconds or a date; 0 is no wish.
+// after parses Retry-After, which is seconds or a date; it returns 0 if there is none.
 func after(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseFloat(header, 64); err == nil {
 		if !(seconds > 0) {
@@ -130,7 +128,7 @@ func after(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// pause waits, unless ctx ends before.
+// pause waits for d and reports whether ctx was still active.
 func pause(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
 		return false
@@ -145,15 +143,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// gate keeps all requests back until the time that a server asked for with
-// Retry-After: a request that is sent again, and one of an episode that begins
-// again, come no sooner than others.
+// gate holds all requests back until the time that a server set with Retry-After. Retried
+// requests and those of restarted episodes pass no sooner than others.
 type gate struct {
 	mu    sync.Mutex
 	until time.Time
 }
 
-// close keeps requests back until then, or later if that was asked before.
+// close holds requests back until the given time, or until a later one that was set before.
 func (g *gate) close(until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,12 +165,12 @@ func (g *gate) opens() time.Time {
 	return g.until
 }
 
-// longest is how many times max_backoff the wait may be that a server asks of all
-// requests. A longer one is an error of the request that was answered so.
+// longest limits the wait that a server may impose on all requests, in multiples of
+// max_backoff. A longer wait is an error of the request that received it.
 const longest = 10
 
-// admitted waits until the server takes requests again. A request whose deadline
-// comes before that fails at once.
+// admitted waits until the server accepts requests again. It returns an error at once if the
+// deadline of ctx is earlier.
 func (c *Client) admitted(ctx context.Context) *fault.Error {
 	wait := time.Until(c.gate.opens())
 	if wait <= 0 {
@@ -185,5 +182,5 @@ func (c *Client) admitted(ctx context.Context) *fault.Error {
 	if ctx.Err() != nil {
 		return c.ended(ctx, "waiting until the server takes requests again")
 	}
-	return c.again(fault.Exhausted, "come back later, or raise max_backoff and the deadline of an answer", "the server asked to wait for %v more", wait.Round(time.Second))
+	return c.again(fault.Exhausted, "retry later, or raise max_backoff and the deadline of an answer", "the server asked to wait for %v more", wait.Round(time.Second))
 }

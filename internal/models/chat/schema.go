@@ -14,15 +14,14 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Schema is a compiled JSON Schema. It may be used by several goroutines at
-// once.
+// Schema is a compiled JSON Schema. It is safe for concurrent use.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// maxJSON bounds the text in which JSON is looked for.
+// maxJSON is the largest text in which Parse looks for JSON, in bytes.
 const maxJSON = 1 << 20
 
-// NewSchema compiles a JSON Schema. It may refer to itself, but to no file and
-// no address.
+// NewSchema compiles a JSON Schema. References within the schema are allowed; references to
+// files and URLs are not.
 func NewSchema(raw json.RawMessage) (*Schema, error) {
 	const name = "merit:schema"
 	document, err := decode(raw)
@@ -37,14 +36,14 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 	}
 	if err != nil {
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, What: "no JSON Schema: " + plain(err.Error(), 300),
-			Hint: "json-schema.org explains what a schema may say; references to files and addresses are not followed",
+			Boundary: fault.Config, Kind: fault.Invalid, What: "not a JSON Schema: " + plain(err.Error(), 300),
+			Hint: "see json-schema.org for the syntax; references to files and URLs are not followed",
 		}
 	}
 	return &Schema{compiled}, nil
 }
 
-// decode reads JSON strictly, with numbers as the schema wants them.
+// decode reads JSON strictly, with numbers in the form that the schema package needs.
 func decode(text []byte) (any, error) {
 	if err := strictjson.Check(text); err != nil {
 		return nil, err
@@ -52,18 +51,17 @@ func decode(text []byte) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }
 
-// nowhere loads no reference.
+// nowhere is a loader that refuses every reference.
 type nowhere struct{}
 
 // Load implements jsonschema.URLLoader.
 func (nowhere) Load(string) (any, error) { return nil, errors.New("references are not followed") }
 
-// Parse finds the JSON value in a model's text and holds it to the schema. The
-// text must be the value, or become it by one of these repairs, and by no
-// other: taking it out of a single code fence, taking what lies between its
-// outermost braces or brackets, and removing commas before a closing one.
-// Repaired says whether one was needed. The error is one sentence that the
-// model may be told.
+// Parse finds the JSON value in a model's text and validates it against the schema. The text
+// must be the value, or become it by one of these repairs and no other: taking it out of a
+// single code fence, taking the text between its outermost braces or brackets, and removing
+// commas before a closing one. Repaired reports whether one was needed. The error is one
+// sentence that can be shown to the model.
 func (s *Schema) Parse(text string) (value json.RawMessage, repaired bool, err error) {
 	if len(text) > maxJSON {
 		return nil, false, fmt.Errorf("the answer has %d bytes, more than the %d in which JSON is looked for", len(text), maxJSON)
@@ -92,8 +90,7 @@ func (s *Schema) Parse(text string) (value json.RawMessage, repaired bool, err e
 // fence is a code block of Markdown.
 var fence = regexp.MustCompile("(?s)^[^`]*```[a-zA-Z]*\\s*\n(.*?)\n\\s*```[^`]*$")
 
-// candidates lists what in a text may be the JSON that is wanted, the text
-// itself first.
+// candidates lists the parts of a text that may be the wanted JSON, the text itself first.
 func candidates(text string) []string {
 	all := []string{text}
 	if block := fence.FindStringSubmatch(text); block != nil {
@@ -113,8 +110,8 @@ func candidates(text string) []string {
 	return all
 }
 
-// uncomma removes the commas of JSON text that stand before a closing brace or
-// bracket, which many models write and JSON does not have.
+// uncomma removes commas before a closing brace or bracket, which many models write and JSON
+// does not allow.
 func uncomma(text string) string {
 	out := make([]byte, 0, len(text))
 	inside := false
@@ -135,7 +132,7 @@ func uncomma(text string) string {
 	return string(out)
 }
 
-// misfit is the first thing in which a value differs from its schema.
+// misfit describes the first place where a value violates its schema.
 func misfit(err error) string {
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {

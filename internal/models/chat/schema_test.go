@@ -13,8 +13,8 @@ import (
 const scores = `{"type":"object","required":["scores"],"additionalProperties":false,"properties":{"scores":{"type":"array","items":{"$ref":"#/$defs/score"}}},
 	"$defs":{"score":{"type":"number","minimum":0,"maximum":1}}}`
 
-// Promise: JSON is taken as it is, or after one of three repairs and no other,
-// and it is said which.
+// Promise: Parse accepts JSON as it is, or after one of three repairs and no other, and
+// reports a repair.
 func TestParse(t *testing.T) {
 	schema, err := chat.NewSchema([]byte(scores))
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Promise: a schema that is none, or that wants to load something, is refused.
+// Promise: an invalid schema, or one that loads something, is rejected.
 func TestBadSchemas(t *testing.T) {
 	for _, bad := range []string{``, `{`, `[]`, `{"type":"wrong"}`, `{"$ref":"file:///etc/passwd"}`, `{"$ref":"http://127.0.0.1/x"}`, `{"pattern":"("}`} {
 		_, err := chat.NewSchema([]byte(bad))
@@ -66,8 +66,7 @@ func TestBadSchemas(t *testing.T) {
 	}
 }
 
-// Promise: no text makes the parser panic, and what it repairs it would not
-// have to repair again.
+// Promise: no text makes the parser panic, and repaired JSON needs no further repair.
 func FuzzParse(f *testing.F) {
 	schema, err := chat.NewSchema([]byte(scores))
 	require.NoError(f, err)

@@ -8,16 +8,16 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Served is what a server says of a model.
+// Served is what a server reports about a model.
 type Served struct {
 	Model   string
-	Context int // tokens of the longest conversation; 0 if it does not say
+	Context int // tokens of the longest conversation; 0 if unknown
 }
 
-// Served asks the server for its models: whether it is there, accepts the key,
-// and has the configured one. Call it before the first request: some servers
-// (llama.cpp) answer with the model that they have, whatever the request names.
-// A server that keeps no list is taken at its word. Replaying, nobody is asked.
+// Served asks the server for its models: whether it responds, accepts the key, and has the
+// configured one. Call it before the first request, because some servers (llama.cpp) answer
+// with the model that they have, whatever the request names. A server without a list of models
+// is trusted. In replay mode, Served sends no request.
 func (c *Client) Served(ctx context.Context) (*Served, error) {
 	served := &Served{Model: c.config.Model}
 	if c.config.Cassettes.Mode == Replay {
@@ -62,7 +62,7 @@ func (c *Client) Served(ctx context.Context) (*Served, error) {
 	slices.Sort(names)
 	const most = 20
 	names = names[:min(len(names), most)]
-	f = c.fault(fault.Missing, "correct model", "the server has no model of this name")
+	f = c.fault(fault.Missing, "correct model", "the server has no model with this name")
 	if nearest := fault.Nearest(c.config.Model, names); nearest != "" {
 		f.Hint = fmt.Sprintf("did you mean %s?", nearest)
 	}

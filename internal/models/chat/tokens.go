@@ -13,11 +13,12 @@ type tokenProb struct {
 	LogProb *float64 `json:"logprob"`
 }
 
-// rounding is how far above 0 the log-probability of a token that is all but
-// certain comes out in single precision and less. It counts as 0.
+// rounding is how far above 0 the log-probability of a nearly certain token can be in single
+// precision or less. Such values count as 0.
 const rounding = 1e-3
 
-// tokens reads ids and log-probabilities: all that was asked for, or an error.
+// tokens reads ids and log-probabilities: everything that was requested, or it returns an
+// error.
 func (c *Client) tokens(r *Response, w *completion, q *Request) *fault.Error {
 	choice := &w.Choices[0]
 	r.Prompt = w.Prompt
@@ -32,7 +33,7 @@ func (c *Client) tokens(r *Response, w *completion, q *Request) *fault.Error {
 		return f
 	}
 	if c.config.TokenIDs && (ids == nil || r.Prompt == nil) {
-		return c.odd("set token_ids: false, or use a server that knows return_token_ids: vLLM 0.10.2 or newer, or a SGLang that has it", "token ids were asked for, and the answer has none")
+		return c.odd("set token_ids: false, or use a server that supports return_token_ids: vLLM 0.10.2 or newer, or a recent SGLang", "token ids were requested, and the answer has none")
 	}
 	if !q.LogProbs {
 		return nil
@@ -42,7 +43,7 @@ func (c *Client) tokens(r *Response, w *completion, q *Request) *fault.Error {
 		probs = choice.LogProbs.Content
 	}
 	if len(probs) == 0 && (len(ids) > 0 || r.Usage.Completion > 0 || r.Text != "") {
-		return c.odd("is there a setting of the server that turns log-probabilities on? Some turn them off beside tools or reasoning", "log-probabilities were asked for, and the answer has none")
+		return c.odd("check whether a setting of the server enables log-probabilities; some servers disable them with tools or reasoning", "log-probabilities were requested, and the answer has none")
 	}
 	if ids != nil && len(ids) != len(probs) {
 		return c.odd("update the server", "the answer has %d token ids and %d log-probabilities", len(ids), len(probs))
@@ -50,7 +51,7 @@ func (c *Client) tokens(r *Response, w *completion, q *Request) *fault.Error {
 	return c.join(r, ids, probs)
 }
 
-// join checks log-probabilities and puts ids to them, if there are any.
+// join checks log-probabilities and combines them with ids, if there are any.
 func (c *Client) join(r *Response, ids []int32, probs []tokenProb) *fault.Error {
 	r.LogProbs = make([]float64, len(probs))
 	tokens := make([]rl.Token, len(probs))
@@ -58,9 +59,9 @@ func (c *Client) join(r *Response, ids []int32, probs []tokenProb) *fault.Error 
 	for i, p := range probs {
 		switch {
 		case p.LogProb == nil || math.IsNaN(*p.LogProb) || math.IsInf(*p.LogProb, 0):
-			return c.again(fault.Protocol, "the model computes nonsense: look at its weights and at the server's precision", "the log-probability of token %d of the answer is not a number", i)
+			return c.again(fault.Protocol, "the model computes invalid numbers: check its weights and the server's precision", "the log-probability of token %d of the answer is not a number", i)
 		case *p.LogProb > rounding:
-			return c.again(fault.Protocol, "the model computes nonsense: look at its weights and at the server's precision", "the log-probability of token %d of the answer is %g, which is above 0", i, *p.LogProb)
+			return c.again(fault.Protocol, "the model computes invalid numbers: check its weights and the server's precision", "the log-probability of token %d of the answer is %g, which is above 0", i, *p.LogProb)
 		case p.ID != nil && *p.ID < 0:
 			return c.odd("update the server", "token %d of the answer has the id %d", i, *p.ID)
 		}
@@ -81,7 +82,7 @@ func (c *Client) join(r *Response, ids []int32, probs []tokenProb) *fault.Error 
 	return nil
 }
 
-// ids refuses what can be no token.
+// ids returns an error if an id is not a valid token id.
 func (c *Client) ids(ids []int32, of string) *fault.Error {
 	for i, id := range ids {
 		if id < 0 {

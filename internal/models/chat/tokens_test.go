@@ -11,9 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// Promise: tokens are those that the server gives, in the forms of llama.cpp,
-// vLLM, SGLang and OpenAI; without ids there are log-probabilities only, and
-// nothing is made up.
+// Promise: tokens are those that the server returns, in the forms of llama.cpp, vLLM, SGLang
+// and OpenAI; without ids there are only log-probabilities, and nothing is invented.
 func TestTokens(t *testing.T) {
 	const entries = `{"content":[{"id":57,"token":"I","bytes":[73],"logprob":-2.25,"top_logprobs":[{"id":9,"token":"x","logprob":-1}]},{"id":2,"token":"","bytes":[],"logprob":0.0000004}]}`
 	const bare = `{"content":[{"token":"I","logprob":-2.25},{"token":"","logprob":0}]}`
@@ -55,7 +54,7 @@ func TestTokens(t *testing.T) {
 			client = quick(t, server.URL, func(k *chat.Config) { k.TokenIDs = true })
 			_, err = client.Complete(t.Context(), q)
 			if c.prompt == nil {
-				require.ErrorContains(t, err, "token ids were asked for")
+				require.ErrorContains(t, err, "token ids were requested")
 			} else {
 				require.NoError(t, err)
 			}
@@ -63,8 +62,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Promise: what else a model says comes through: calls of tools, thoughts, a
-// refusal, an answer that a filter cut.
+// Promise: everything else in an answer is returned: tool calls, thoughts, a refusal, an
+// answer cut off by a filter.
 func TestKindsOfAnswers(t *testing.T) {
 	call := rl.ToolCall{ID: "1", Type: "function", Function: rl.FunctionCall{Name: "go", Arguments: `{"to":`}}
 	for name, c := range map[string]struct {

@@ -8,17 +8,17 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Answer is a chat completion to be written as JSON.
+// Answer is a chat completion, to be written as JSON.
 type Answer struct {
 	Text      string
 	ToolCalls []rl.ToolCall
 	Finish    string     // "" = stop
-	Tokens    []rl.Token // with ids, as llama.cpp gives them, if the request asks for log-probabilities
-	Prompt    int        // tokens of usage
+	Tokens    []rl.Token // with ids, as from llama.cpp, if the request asks for log-probabilities
+	Prompt    int        // prompt tokens in usage
 	Model     string
 }
 
-// Reply writes the answer.
+// Reply returns the reply with the answer.
 func (a Answer) Reply() Reply {
 	type object = map[string]any
 	message := object{"role": "assistant", "content": a.Text}
@@ -41,15 +41,15 @@ func (a Answer) Reply() Reply {
 		"usage": object{"prompt_tokens": a.Prompt, "completion_tokens": len(a.Tokens), "total_tokens": a.Prompt + len(a.Tokens)},
 	})
 	if err != nil {
-		panic(err) // a test gave a number that JSON does not have; write its Body by hand
+		panic(err) // a test used a number that JSON cannot represent; write its Body by hand
 	}
 	return Reply{Body: string(body)}
 }
 
-// Say answers with a text.
+// Say returns a reply with a text.
 func Say(text string) Reply { return Answer{Text: text}.Reply() }
 
-// Fail answers with a status and an error in OpenAI's form.
+// Fail returns a reply with a status and an error in OpenAI's form.
 func Fail(status int, class, message string) Reply {
 	type said struct {
 		Message string `json:"message"`
@@ -63,7 +63,7 @@ func Fail(status int, class, message string) Reply {
 	return Reply{Status: status, Body: string(body)}
 }
 
-// Models answers a request for the list of models.
+// Models returns the reply to a request for the list of models.
 func Models(names ...string) Reply {
 	data := []map[string]any{}
 	for _, name := range names {
@@ -76,9 +76,9 @@ func Models(names ...string) Reply {
 	return Reply{Body: string(body)}
 }
 
-// HeavyTail is the latency of the nth request: of Pareto's distribution with
-// shape 1.5, whose median is given and whose mean is almost twice that, cut at
-// 20 medians. It is a function of seed and n.
+// HeavyTail returns the latency of the nth request: from a Pareto distribution with shape 1.5
+// and the given median, whose mean is almost twice the median, truncated at 20 medians. It is
+// a function of seed and n.
 func HeavyTail(median time.Duration, seed rl.Seed, n int) time.Duration {
 	const shape, most = 1.5, 20.0
 	least := math.Pow(2, -1/shape) // Pareto's scale for a median of 1

@@ -1,6 +1,5 @@
-// Package chattest has servers for tests of what asks language models: one that
-// follows a script (latencies, faults, counts), and llama.cpp's own with a real
-// small model.
+// Package chattest provides servers for tests of clients of language models: one that follows
+// a script (latencies, faults, counts), and llama.cpp's server with a real small model.
 package chattest
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Call is a request as the server got it.
+// Call is a request as received by the server.
 type Call struct {
 	Number int // 0, 1, 2 … in order of arrival
 	Method string
@@ -44,32 +43,31 @@ type Reply struct {
 	Status  int // 0 = 200
 	Header  map[string]string
 	Body    string
-	Latency time.Duration   // before it answers, while it holds one of Server.Slots
-	Until   <-chan struct{} // it also waits for this to close, or for the client to go away
+	Latency time.Duration   // before the answer, while the request occupies a slot
+	Until   <-chan struct{} // also waits for this to close, or for the client to go away
 	Cut     bool            // the body stops before its announced end
-	Endless bool            // the body is repeated for ever
-	Hang    bool            // behind the body it neither ends nor goes on
+	Endless bool            // the body is repeated forever
+	Hang    bool            // after the body, the response neither ends nor continues
 	Drop    bool            // the connection is closed without an answer
 }
 
-// Server is an OpenAI-compatible server that follows a script. It stops with
-// its test.
+// Server is an OpenAI-compatible server that follows a script. It stops with the test.
 type Server struct {
-	URL string // the base of its API
+	URL string // the base URL of its API
 
 	script func(Call) Reply
-	slots  chan struct{} // nil = as many at one time as come
+	slots  chan struct{} // nil = unlimited
 
 	mu          sync.Mutex
 	calls       []Call
-	now         int // requests under way
+	now         int // concurrent requests
 	most        int
 	connections int
 	busy        atomic.Int64
 }
 
-// New starts a server that answers at most slots requests at one time (0 = any
-// number); others wait. The script also gets requests for /models: see Models.
+// New starts a server that answers at most slots requests concurrently (0 = unlimited); others
+// wait. The script also receives requests for /models: see Models.
 func New(t testing.TB, slots int, script func(Call) Reply) *Server {
 	t.Helper()
 	s := &Server{script: script}
@@ -97,8 +95,7 @@ func (s *Server) Calls() []Call {
 	return append([]Call(nil), s.calls...)
 }
 
-// Asked returns the requests for answers so far: all but those for the list of
-// models.
+// Asked returns the requests for answers so far: all except those for the list of models.
 func (s *Server) Asked() (questions []Call) {
 	for _, c := range s.Calls() {
 		if c.Method != http.MethodGet {
@@ -108,8 +105,8 @@ func (s *Server) Asked() (questions []Call) {
 	return questions
 }
 
-// Judged is a script for a server of the model small, whose list of models is
-// always there: answer gets only the requests for answers.
+// Judged returns a script for a server of the model small, whose list of models is always
+// available: answer gets only the requests for answers.
 func Judged(answer func(Call) Reply) func(Call) Reply {
 	return func(c Call) Reply {
 		if c.Method == http.MethodGet {
@@ -119,22 +116,22 @@ func Judged(answer func(Call) Reply) func(Call) Reply {
 	}
 }
 
-// Most returns how many requests were under way at one time, those that waited
-// for a slot among them.
+// Most returns the largest number of concurrent requests, including those that waited for a
+// slot.
 func (s *Server) Most() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.most
 }
 
-// Connections returns how many connections there were.
+// Connections returns the number of connections so far.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.connections
 }
 
-// Busy returns how long slots were taken, those of all requests together.
+// Busy returns the total time that slots were occupied.
 func (s *Server) Busy() time.Duration { return time.Duration(s.busy.Load()) }
 
 // ServeHTTP implements http.Handler.

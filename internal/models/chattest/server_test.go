@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// Promise: latencies of the heavy tail are the same for the same seed, have the
-// median that was asked for, and some are many times that.
+// Promise: latencies of the heavy tail are the same for the same seed, have the given median,
+// and some are many times longer.
 func TestHeavyTail(t *testing.T) {
 	draw := func() (all []time.Duration) {
 		for n := range 2000 {
@@ -30,8 +30,7 @@ func TestHeavyTail(t *testing.T) {
 	require.Equal(t, 20*time.Millisecond, all[1999])
 }
 
-// Promise: a server with slots answers so many requests at one time; the others
-// wait.
+// Promise: a server with slots answers that many requests concurrently; the others wait.
 func TestSlots(t *testing.T) {
 	release := make(chan struct{})
 	started := make(chan int, 5)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/openenv/share"
 )
 
@@ -140,6 +141,7 @@ func TestSessions(t *testing.T) {
 // Promise: who comes while a batch is under way takes the next, together with
 // everyone else who came; a session that says nothing holds up nobody for long.
 func TestBatches(t *testing.T) {
+	testneeds.NotShort(t)
 	c := newCounter(4)
 	c.hold, c.began = make(chan struct{}), make(chan int)
 	p := pool(t, c)
@@ -195,6 +197,7 @@ func TestRefusals(t *testing.T) {
 // told, another process's sessions play on, and a reset begins again. One that
 // fails again and again is down, and said to be.
 func TestFailure(t *testing.T) {
+	testneeds.NotShort(t)
 	bad, good := newCounter(2), newCounter(2)
 	p := pool(t, bad, good)
 	a, other, b := open(t, p), open(t, p), open(t, p) // bad, good, bad
@@ -235,6 +238,7 @@ func TestFailure(t *testing.T) {
 // Promise: a reset that waits while the vector fails begins an episode that can be
 // played: it is not lost with those that were there.
 func TestResetAcrossFailure(t *testing.T) {
+	testneeds.NotShort(t)
 	c := newCounter(2)
 	c.hold, c.began = make(chan struct{}), make(chan int, 1)
 	p := pool(t, c)

@@ -15,31 +15,31 @@ import (
 	"github.com/merit-rl/merit/internal/prompt"
 )
 
-// format is the version of the journal.
+// format is the version of the journal format.
 const format = "merit-prompt/1"
 
-// maxLine bounds a line of the journal: an answer, with escapes.
+// maxLine is the largest line of a journal, in bytes: an answer with escapes.
 const maxLine = 16 << 20
 
-// header is the first line of a journal: what the search is, part by part, each
-// as a digest, so that a change can be named.
+// header is the first line of a journal: digests of the parts of a search, so that an error
+// can name a part that changed.
 type header struct {
 	Format string            `json:"format"`
 	Parts  map[string]string `json:"parts"`
 }
 
-// journal is a prompt.Journal in a file, a line for each answer. A line that a
-// kill cut short is removed.
+// journal is a prompt.Journal in a file, one line per answer. It removes a line that a kill
+// cut short.
 type journal struct {
 	path string
 	file *os.File
-	in   *bufio.Reader // nil when all is read
-	at   int64         // where the next line begins
+	in   *bufio.Reader // nil after the last entry
+	at   int64         // offset of the next line
 	line int
 }
 
-// openJournal opens the journal at path, or makes one for a search of h. A
-// journal of another search is refused.
+// openJournal opens the journal at path, or creates one for a search with h. It returns an
+// error if the journal belongs to another search.
 func openJournal(path string, h header) (*journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -61,7 +61,7 @@ func (j *journal) begin(h header) error {
 	case !there:
 		return errors.Join(j.write(h), j.Sync())
 	case before.Format != format:
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: fmt.Sprintf("is no journal of this version (%.40q)", before.Format), Hint: "choose another folder with --out, or use the version of Merit that wrote it"}
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: fmt.Sprintf("is not a journal of this version (%.40q)", before.Format), Hint: "choose another folder with --out, or use the version of Merit that wrote it"}
 	}
 	var changed []string
 	for part, digest := range h.Parts {
@@ -71,8 +71,8 @@ func (j *journal) begin(h header) error {
 	}
 	if slices.Sort(changed); changed != nil {
 		return &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: "belongs to a search of other settings; changed: " + strings.Join(changed, ", "),
-			Hint: "go on with the settings as they were, or choose another folder with --out",
+			Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: "belongs to a search with other settings; changed: " + strings.Join(changed, ", "),
+			Hint: "resume with the original settings, or choose another folder with --out",
 		}
 	}
 	return nil
@@ -84,8 +84,8 @@ func (j *journal) Next() (e prompt.Entry, ok bool, err error) {
 	return e, ok, err
 }
 
-// read decodes the next line that is whole. After the last one it cuts off what
-// a kill has left, so that writing may begin there.
+// read decodes the next complete line. After the last one, it truncates the file to remove an
+// incomplete line, so that writing can continue there.
 func (j *journal) read(into any) (bool, error) {
 	if j.in == nil {
 		return false, nil
@@ -106,11 +106,11 @@ func (j *journal) read(into any) (bool, error) {
 	case err != nil && !errors.Is(err, io.EOF):
 		return false, storage(j.path, "cannot be read", err)
 	case err == nil && more == nil:
-		return false, &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("%s:%d", j.path, j.line+1), What: "is no entry of a journal", Hint: "restore the file, or begin again in another folder with --out"}
+		return false, &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("%s:%d", j.path, j.line+1), What: "is not an entry of a journal", Hint: "restore the file, or start again in another folder with --out"}
 	}
 	j.in = nil
 	if err := j.file.Truncate(j.at); err != nil {
-		return false, storage(j.path, "cannot be cut back to its last whole line", err)
+		return false, storage(j.path, "cannot be truncated to its last complete line", err)
 	}
 	_, err = j.file.Seek(j.at, io.SeekStart)
 	return false, err
@@ -141,5 +141,5 @@ func (j *journal) Sync() error {
 func (j *journal) Close() error { return j.file.Close() }
 
 func storage(path, what string, err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Crashed, Where: path, What: what, Err: err, Hint: "look at the disk and at the permissions of the folder"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Crashed, Where: path, What: what, Err: err, Hint: "check the disk and the permissions of the folder"}
 }

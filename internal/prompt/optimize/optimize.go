@@ -26,23 +26,23 @@ import (
 // Names of the files in the folder of a search.
 const (
 	ConfigFile  = "config.yaml"   // the resolved configuration
-	JournalFile = "journal.jsonl" // every answer of a model, in order: what a stopped search goes on from
+	JournalFile = "journal.jsonl" // every answer of a model, in order; a stopped search resumes from it
 	ResultFile  = "result.json"   // a prompt.Result
 	PromptFile  = "prompt.txt"    // the chosen prompt
 	LockFile    = "lock"          // held by the process that writes
 )
 
-// Options say where a search writes and whom it tells.
+// Options says where a search writes and how it reports progress.
 type Options struct {
-	Dir      string                // of the search; made if it is not there
-	Progress func(prompt.Progress) // nil is nobody
-	Getenv   func(string) string   // where API keys are looked up; nil is the process's environment
+	Dir      string                // folder of the search; created if it does not exist
+	Progress func(prompt.Progress) // may be nil
+	Getenv   func(string) string   // looks up API keys; nil reads the process's environment
 	Session  []merit.Option        // for the rewards
 }
 
-// Run searches, or goes on with the search that was stopped in o.Dir, and writes
-// what it found. The same configuration in the same folder gives the same files,
-// however often it was stopped.
+// Run starts a search, or resumes the one that was stopped in o.Dir, and writes the result.
+// The same configuration in the same folder gives the same files, however often the search was
+// stopped.
 func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error) {
 	start, err1 := c.start()
 	train, heldOut, err2 := c.Tasks.read(c.Seed)
@@ -56,8 +56,8 @@ func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error
 	defer func() { err = errors.Join(err, rewards.Close()) }()
 	if rewards.Group() {
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: "one of them compares the members of a group, and prompts are played at different times",
-			Hint: "use a reward that scores an answer alone; for a judge, mode: independent",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: "a reward compares the members of a group, but prompts play at different times",
+			Hint: "use a reward that scores each answer alone; for a judge, set mode: independent",
 		}
 	}
 	model, editor, closing, err := c.open(o.Getenv)
@@ -78,7 +78,7 @@ func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error
 	return c.within(ctx, o.Dir, s, header{format, parts})
 }
 
-// settings are the search without its models.
+// settings returns the search without its models.
 func (c *Config) settings(start string, train, heldOut []*rl.Task, pool *reward.Pool) prompt.Settings {
 	s := prompt.Settings{
 		Config: c.Search, Seed: rl.Seed(c.Seed), Start: start, Tasks: train, HeldOut: heldOut, Sampling: c.Model.Sampling, Editing: c.editor().Sampling,
@@ -90,7 +90,7 @@ func (c *Config) settings(start string, train, heldOut []*rl.Task, pool *reward.
 	return s
 }
 
-// editor is the model that criticises and rewrites.
+// editor returns the model that criticizes and rewrites.
 func (c *Config) editor() Model {
 	if c.Editor != nil {
 		return *c.Editor
@@ -101,8 +101,8 @@ func (c *Config) editor() Model {
 	return e
 }
 
-// open connects to the models. One server without an editor of its own is one
-// client, so that its bounds hold for both.
+// open connects to the models. A model that is also the editor has one client, so that its
+// limits apply to both uses.
 func (c *Config) open(getenv func(string) string) (model, editor prompt.Model, closing func(), err error) {
 	m, err := chat.NewAsker(c.Model.Server, getenv)
 	if err != nil {
@@ -120,9 +120,8 @@ func (c *Config) open(getenv func(string) string) (model, editor prompt.Model, c
 	return &checked{Asker: m}, &checked{Asker: e}, func() { m.Close(); e.Close() }, nil
 }
 
-// checked asks the server whether it has the model before the first question, so
-// that a wrong address is known before anything else is done. A search that is
-// finished asks nobody.
+// checked asks the server before the first question whether it has the model, so that a wrong
+// URL is found before anything else. A finished search asks nothing.
 type checked struct {
 	*chat.Asker
 	once sync.Once
@@ -138,7 +137,7 @@ func (c *checked) Ask(ctx context.Context, q prompt.Question) (prompt.Answer, er
 	return c.Asker.Ask(ctx, q)
 }
 
-// parts are digests of all that decides the search.
+// parts returns digests of everything that determines the search.
 func (c *Config) parts(s prompt.Settings, rewards []reward.Weighted) (map[string]string, error) {
 	model, err1 := c.Model.Server.Identity()
 	editor, err2 := c.editor().Server.Identity()
@@ -164,12 +163,12 @@ func (c *Config) parts(s prompt.Settings, rewards []reward.Weighted) (map[string
 	return parts, nil
 }
 
-// within searches in a folder.
+// within runs the search in a folder.
 func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h header) (_ *prompt.Result, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, storage(dir, "cannot be made", err)
+		return nil, storage(dir, "cannot be created", err)
 	}
-	release, err := run.Lock(filepath.Join(dir, LockFile), "another process searches in this folder", "wait for it or stop it, or choose another folder with --out")
+	release, err := run.Lock(filepath.Join(dir, LockFile), "another process uses this folder", "wait for it or stop it, or choose another folder with --out")
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +197,8 @@ func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h he
 	return result, errors.Join(WriteFile(dir, ResultFile, append(found, '\n')), WriteFile(dir, PromptFile, []byte(result.Prompt+"\n")))
 }
 
-// Marshal returns the resolved file: every key with its value, paths relative to
-// dir, where the file will lie.
+// Marshal returns the resolved configuration: every key with its value, with paths relative to
+// dir, the folder of the file.
 func (c *Config) Marshal(dir string) ([]byte, error) {
 	g := *c
 	g.Rewards = append([]merit.Reward(nil), c.Rewards...)
@@ -211,7 +210,7 @@ func (c *Config) Marshal(dir string) ([]byte, error) {
 	return config.Marshal(g)
 }
 
-// WriteFile writes a file into the folder of a search, whole or not at all.
+// WriteFile writes a file into the folder of a search atomically.
 func WriteFile(dir, name string, data []byte) error {
 	path := filepath.Join(dir, name)
 	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(dir)); err != nil {

@@ -21,8 +21,8 @@ import (
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
-// server is a model that answers with the right word only if its prompt says
-// "one word", a judge that scores 1 for one word, and an editor that finds that out.
+// server is a model that answers with the correct word only if its prompt says "one word", a
+// judge that scores 1 for one word, and an editor that finds this out.
 func server(t *testing.T) *chattest.Server {
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
@@ -53,7 +53,7 @@ func server(t *testing.T) *chattest.Server {
 	})
 }
 
-// write makes a folder with a configuration and its tasks.
+// write creates a folder with a configuration and its tasks.
 func write(t *testing.T, url string) (config string) {
 	dir := t.TempDir()
 	for name, from := range map[string]int{"train.jsonl": 0, "held.jsonl": 100} {
@@ -91,10 +91,11 @@ func run(t *testing.T, c *optimize.Config, dir string) *prompt.Result {
 	return r
 }
 
-// Promise: a search behind real connections finds the better prompt; what is in
-// the folder is the whole of it: a journal that a kill has cut anywhere goes on
-// to the same bytes, and a finished one asks nobody.
+// Promise: a search with real connections finds the better prompt, and its state is entirely
+// in the folder: a journal that a kill cut anywhere resumes to the same bytes, and a finished
+// one sends no request.
 func TestASearchInAFolder(t *testing.T) {
+	testneeds.NotShort(t)
 	s := server(t)
 	c, err := optimize.Load(write(t, s.URL))
 	require.NoError(t, err)
@@ -130,7 +131,7 @@ func TestASearchInAFolder(t *testing.T) {
 	require.ErrorContains(t, err, "journal.jsonl:2")
 }
 
-// Promise: a search that its user stops keeps what it has paid for.
+// Promise: a search that the user stops keeps the answers that it paid for.
 func TestAStoppedSearchGoesOn(t *testing.T) {
 	s := server(t)
 	c, err := optimize.Load(write(t, s.URL))
@@ -152,19 +153,19 @@ func TestAStoppedSearchGoesOn(t *testing.T) {
 	require.Equal(t, files(t, whole), files(t, dir))
 }
 
-// Promise: everything that is wrong is said at once, with its place; tasks that
-// stand in both files, and rewards that compare, are refused.
+// Promise: all problems are reported at once with their location; tasks in both files, and
+// rewards that compare members, are rejected.
 func TestWhatIsWrong(t *testing.T) {
 	silent := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Fail(404, "", "no list of models") })
 	path := write(t, silent.URL)
 	_, err := optimize.Load(path, `prompt=""`, "search.beam=0", `model.server.model=""`, "search.select.method=best", "tasks.map={prompt: q, messages: m}", "rewards.0.judge.mode=vote", "budget.calls=-1")
-	for _, want := range []string{"prompt: there is no prompt", "search.beam: 0", "model.server.model: no model", "search.select.method: \"best\"", "tasks.map: ", "rewards[0].judge.mode", "budget.calls: -1"} {
+	for _, want := range []string{"prompt: no prompt is set", "search.beam: 0", "model.server.model: no model", "search.select.method: \"best\"", "tasks.map: ", "rewards[0].judge.mode", "budget.calls: -1"} {
 		require.ErrorContains(t, err, want)
 	}
 	c, err := optimize.Load(path, "tasks.held_out="+filepath.Join(filepath.Dir(path), "train.jsonl"))
 	require.NoError(t, err)
 	_, err = optimize.Run(t.Context(), c, optimize.Options{Dir: t.TempDir()})
-	require.ErrorContains(t, err, "12 of its tasks stand in")
+	require.ErrorContains(t, err, "12 of its tasks are also in")
 	c, err = optimize.Load(path, "rewards.0.judge.mode=ruler")
 	require.NoError(t, err)
 	_, err = optimize.Run(t.Context(), c, optimize.Options{Dir: t.TempDir()})
@@ -175,8 +176,8 @@ func TestWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "budget.calls: 30 calls are fewer than the 77")
 }
 
-// Promise: without a file of held-out tasks a share is held out, by what tasks
-// ask and not by their order; the resolved file loads to the same.
+// Promise: without a file of held-out tasks, a share is held out by the tasks' content and not
+// by their order; the resolved file loads to the same configuration.
 func TestTheSplitAndTheResolvedFile(t *testing.T) {
 	s := server(t)
 	path := write(t, s.URL)
@@ -192,7 +193,7 @@ func TestTheSplitAndTheResolvedFile(t *testing.T) {
 	require.Equal(t, files(t, a), files(t, b))
 }
 
-// Promise: editors learn every key, with what it means and its words.
+// Promise: the schema gives editors every key with its meaning and its allowed words.
 func TestSchema(t *testing.T) {
 	text, err := optimize.Schema()
 	require.NoError(t, err)
@@ -209,7 +210,7 @@ func TestSchema(t *testing.T) {
 	require.Equal(t, []any{"system", "template"}, schema.Properties["search"].Properties["place"].Enum)
 }
 
-// Promise: the example's configuration is one, and its tasks are not seen twice.
+// Promise: the example's configuration is valid, and no task is in both splits.
 func TestExampleLoads(t *testing.T) {
 	c, err := optimize.Load(filepath.Join(testneeds.Root(), "examples", "apo", "apo.yaml"))
 	require.NoError(t, err)

@@ -13,19 +13,19 @@ import (
 	"github.com/merit-rl/merit/internal/data/tasks"
 )
 
-// Tasks are files of tasks: JSON Lines, Parquet, CSV or TSV.
+// Tasks configures files of tasks: JSON Lines, Parquet, CSV or TSV.
 type Tasks struct {
-	// Train has the tasks that the search may look at.
+	// Train is the file with the tasks that the search uses.
 	Train string `yaml:"train" json:"train"`
-	// HeldOut has the tasks on which the prompt is validated. Without it a share
-	// of those in train is held out.
+	// HeldOut is the file with the tasks on which the prompt is validated. Without it, a share
+	// of the tasks in train is held out.
 	HeldOut string `yaml:"held_out" json:"held_out"`
-	// HeldOutShare is that share. Which tasks it takes depends on seed and on what
-	// they ask, not on their order.
+	// HeldOutShare is that share. Which tasks are held out depends on seed and on their
+	// content, not on their order.
 	HeldOutShare float64 `yaml:"held_out_share" json:"held_out_share"`
-	// Map says which columns have the fields of a task, where they have other names.
+	// Map names the columns of the fields of a task, where they differ from the field names.
 	Map tasks.Map `yaml:"map" json:"map"`
-	// Limit is the most tasks that are taken of each file; 0 = all.
+	// Limit is the largest number of tasks from each file; 0 = all.
 	Limit int `yaml:"limit" json:"limit" jsonschema:"minimum=0"`
 }
 
@@ -33,7 +33,7 @@ type Tasks struct {
 func (t Tasks) Validate() []error {
 	p := fault.Validate(&t)
 	if t.Train == "" {
-		p.Missing("train", "there are no tasks", "name a file of tasks: rows with prompt, and ground_truth for the reward")
+		p.Missing("train", "no file of tasks is set", "name a file of tasks: rows with prompt, and ground_truth for the reward")
 	}
 	if t.HeldOut == "" {
 		p.Within("held_out_share", t.HeldOutShare, 0.05, 0.95)
@@ -41,8 +41,8 @@ func (t Tasks) Validate() []error {
 	return p
 }
 
-// read returns the tasks to learn from and those that are held out. A task that
-// stands in both files is an error: it would be no held-out task.
+// read returns the training tasks and the held-out tasks. A task in both files is an error,
+// because it would not be held out.
 func (t Tasks) read(seed uint64) (train, heldOut []*rl.Task, err error) {
 	if train, err = tasks.Read(t.Train, t.Map, t.Limit); err != nil {
 		return nil, nil, err
@@ -67,14 +67,14 @@ func (t Tasks) read(seed uint64) (train, heldOut []*rl.Task, err error) {
 	if len(both) == 0 {
 		return train, heldOut, nil
 	}
-	what := fmt.Sprintf("%d of its tasks stand in %s too: %s", len(both), t.Train, both[0])
+	what := fmt.Sprintf("%d of its tasks are also in %s: %s", len(both), t.Train, both[0])
 	return nil, nil, &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: t.HeldOut, What: what,
-		Hint: "remove them from one of the files: a task that the search has seen tells nothing of those that it has not",
+		Hint: "remove them from one of the files; a task that the search has seen is not a test of others",
 	}
 }
 
-// split holds a share of all out. Both keep the order of the file.
+// split holds out a share of all. Both parts keep the order of the file.
 func (t Tasks) split(all []*rl.Task, seed uint64) (train, heldOut []*rl.Task) {
 	place := func(task *rl.Task) []byte {
 		q := tasks.Question(task)

@@ -1,4 +1,4 @@
-// Package promptcmd holds the verbs of merit optimize.
+// Package promptcmd implements merit optimize.
 package promptcmd
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/internal/prompt/optimize"
 )
 
-// NewCmd is the verb optimize with the verbs below it.
+// NewCmd returns the optimize command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
-	return console.Group("optimize", "Optimize prompts", newPromptCmd(h), console.SchemaVerb(h, "optimize", "Print the JSON Schema of a configuration of optimize prompt, for editors", "", optimize.Schema))
+	return console.Group("optimize", "Optimize prompts", newPromptCmd(h), console.SchemaVerb(h, "optimize", "Print the JSON Schema of a configuration for optimize prompt", "", optimize.Schema))
 }

@@ -19,27 +19,26 @@ import (
 type promptOptions struct {
 	host   *console.Host
 	Config string   `flag:"config,c" usage:"configuration file" files:"yaml,yml" needed:"yes"`
-	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Out    string   `flag:"out" usage:"the folder of the search (default runs/<name of the file>)" folder:"prompt.txt,result.json,report.html"`
+	Set    []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Out    string   `flag:"out" usage:"folder of the search (default runs/<name of the file>)" folder:"prompt.txt,result.json,report.html"`
 }
 
-// newPromptCmd is the verb optimize prompt.
+// newPromptCmd returns the optimize prompt command.
 func newPromptCmd(h *console.Host) *cobra.Command {
 	o := &promptOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "prompt",
 		Short: "Search for a better prompt by textual gradients",
-		Long: `Prompt has a model answer tasks under a prompt and a reward score the answers. An
-editor, a model too, says what is wrong with the prompt and rewrites it; the best
-of a beam of candidates goes on to the next round (ProTeGi, arXiv 2305.03495).
+		Long: `Prompt has a model answer tasks with a prompt and a reward score the answers. An
+editor, also a model, criticizes the prompt and rewrites it. The best candidates of
+each round form the beam of the next round (ProTeGi, arXiv 2305.03495).
 
-When the search has ended, the chosen prompt and the one that it began with play
-tasks that no decision has seen. The verdict is their paired difference with its
-95 % interval: raised, lowered, or no difference shown.
+After the search, the chosen prompt and the initial prompt play tasks that no decision
+has used. The verdict is their paired difference with its 95 % interval: raised,
+lowered, or no difference shown.
 
-Every answer is kept in the folder --out, so the same command goes on with a
-search that was stopped, and ends with the same files. It writes prompt.txt,
-result.json and report.html.`,
+Every answer is stored in the folder --out, so the same command resumes a search that
+was stopped, with the same result. It writes prompt.txt, result.json and report.html.`,
 		Example: "  merit optimize prompt -c examples/apo/apo.yaml --out runs/apo",
 		RunE:    o.run,
 	}, o)
@@ -77,7 +76,7 @@ func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
 	return o.print(r)
 }
 
-// note says what a search is doing.
+// note describes what a search is doing.
 func note(p prompt.Progress) string {
 	text := fmt.Sprintf("%s %d/%d, %d tokens", p.Phase, p.Done, p.Of, p.Spent.Tokens())
 	if p.Round > 0 {
@@ -89,10 +88,10 @@ func note(p prompt.Progress) string {
 	return text
 }
 
-// advise gives the command that goes on with a search that was stopped.
+// advise adds the command that resumes a search that was stopped.
 func (o *promptOptions) advise(err error) error {
 	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
-		f.Hint = fmt.Sprintf("go on with: merit optimize prompt -c %s --out %s", console.Quote(o.Config), console.Quote(o.Out))
+		f.Hint = fmt.Sprintf("resume with: merit optimize prompt -c %s --out %s", console.Quote(o.Config), console.Quote(o.Out))
 		for _, s := range o.Set {
 			f.Hint += " --set " + console.Quote(s)
 		}
@@ -115,12 +114,12 @@ func (o *promptOptions) print(r *prompt.Result) error {
 	for _, round := range r.Rounds {
 		rejected += round.Rejected
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were no new prompt\nprompt: %s\npage: %s\n",
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nstopped by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were not new prompts\nprompt: %s\npage: %s\n",
 		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.Out, optimize.PromptFile), filepath.Join(o.Out, promptpage.HTMLFile))
 	return err
 }
 
-// cells show an estimate.
+// cells formats an estimate.
 func cells(e prompt.Estimate) []string {
 	if e.N == 0 {
 		return []string{"no score", "", fmt.Sprint(e.N)}

@@ -8,15 +8,15 @@ import (
 	"github.com/merit-rl/merit/internal/prompt"
 )
 
-// Sizes of the picture.
+// Sizes of the plot.
 const (
 	width, height = 720.0, 280.0
 	left, right   = 52.0, 700.0
 	top, bottom   = 16.0, 244.0
 )
 
-// curve draws the held-out score of the best candidate after each round, with its
-// interval. Nothing but numbers goes into it.
+// curve draws the held-out score of the best candidate after each round, with its interval. It
+// contains only numbers, no untrusted text.
 func curve(r *prompt.Result) string {
 	var points []prompt.Point
 	low, high := math.Inf(1), math.Inf(-1)
@@ -58,7 +58,7 @@ func curve(r *prompt.Result) string {
 	return b.String()
 }
 
-// nice returns 1, 2 or 5 times a power of ten, at least rough, which is above 0.
+// nice returns 1, 2 or 5 times a power of ten that is at least rough. Rough must be above 0.
 func nice(rough float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(rough)))
 	for _, m := range []float64{1, 2, 5} {

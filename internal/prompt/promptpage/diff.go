@@ -7,24 +7,24 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// Change says what became of a piece of text.
+// Change says whether text was kept, added or removed.
 type Change string
 
-// The closed set of changes; the strings are the classes of the page.
+// The changes; the strings are CSS classes of the page.
 const (
 	Same    Change = "same"
 	Added   Change = "added"
 	Removed Change = "removed"
 )
 
-// Span is a piece of text of which the same became.
+// Span is a piece of text with the same change.
 type Span struct {
 	Change Change
 	Text   string
 }
 
-// Diff says word by word how a becomes b: without what was added it is a,
-// without what was removed it is b.
+// Diff returns the word-by-word change from a to b: the spans without the added ones are a,
+// and without the removed ones are b.
 func Diff(a, b string) (spans []Span) {
 	from, to := words(a), words(b)
 	add := func(c Change, list []string) {
@@ -43,7 +43,7 @@ func Diff(a, b string) (spans []Span) {
 	return spans
 }
 
-// words cuts text before every word; the space behind a word belongs to it.
+// words cuts text before every word; the space after a word belongs to it.
 func words(text string) (list []string) {
 	start, space := 0, false
 	for i, r := range text {

@@ -1,6 +1,6 @@
-// Package promptpage draws what a search for prompts found: one page that opens
-// offline, with the held-out curve, the lineage of the chosen prompt word by
-// word, and every candidate. It holds no script, and all texts are escaped.
+// Package promptpage renders the result of a prompt search as one page that opens offline: the
+// held-out curve, the lineage of the chosen prompt word by word, and every candidate. It
+// contains no script, and all texts are escaped.
 package promptpage
 
 import (
@@ -26,12 +26,12 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{"estimate":
 // candidate is a prompt.Candidate as the page shows it.
 type candidate struct {
 	prompt.Candidate
-	Diff    []Span // against its parent
+	Diff    []Span // relative to its parent
 	Chosen  bool
 	InBeams string
 }
 
-// HTML makes the page of r.
+// HTML renders the page of r.
 func HTML(title string, r *prompt.Result) ([]byte, error) {
 	var all, line []candidate
 	for _, c := range r.Candidates {
@@ -52,11 +52,11 @@ func HTML(title string, r *prompt.Result) ([]byte, error) {
 	editor.CompletionTokens -= r.Plays.CompletionTokens
 	var out bytes.Buffer
 	err := page.Execute(&out, map[string]any{
-		"Title": title, "R": r, "Start": r.HeldOut[0], "Curve": template.HTML(curve(r)), // our own drawing, of numbers only
+		"Title": title, "R": r, "Start": r.HeldOut[0], "Curve": template.HTML(curve(r)), // generated from numbers only
 		"All": all, "Line": line, "Editor": editor,
 	})
 	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the page cannot be made", Err: err, Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the page cannot be rendered", Err: err, Hint: "please report it"}
 	}
 	return out.Bytes(), nil
 }
@@ -72,11 +72,11 @@ func ids(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// invisible are characters that change how a text is read and are not seen: the
-// controls of writing direction and those without a width.
+// invisible are characters that affect how text is read without being visible: controls of the
+// writing direction and zero-width characters.
 var invisible = []rune{0x061C, 0x180E, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2060, 0x2066, 0x2067, 0x2068, 0x2069, 0xFEFF}
 
-// shown is a model's text as a person may read it: what hides is written out.
+// shown returns a model's text for display, with invisible characters escaped.
 func shown(text string) string {
 	var b strings.Builder
 	for _, r := range text {

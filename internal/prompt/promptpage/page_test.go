@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/prompt"
 )
 
-// Promise: without what was added a diff is the text before, without what was
-// removed the text after, whatever the two are.
+// Promise: for any two texts, a diff without its additions is the old text, and without its
+// removals the new text.
 func TestADiffIsBothTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() string {
@@ -39,8 +39,8 @@ func TestADiffIsBothTexts(t *testing.T) {
 	require.Equal(t, []Span{{Same, "Answer "}, {Removed, "now."}, {Added, "in one word."}}, Diff("Answer now.", "Answer in one word."))
 }
 
-// Promise: what a model wrote is text on the page: no markup, nothing that
-// hides; what was chosen, the curve and the verdict are there.
+// Promise: text from a model is text on the page: no markup, and nothing hidden; the page
+// shows the chosen prompt, the curve and the verdict.
 func TestThePageIsSafe(t *testing.T) {
 	hostile := `</p><script>alert(1)</script><img src=x onerror=alert(1)>` + "\u202Egnirts\u200B"
 	estimate := prompt.Estimate{Mean: 0.5, Low: 0.25, High: 0.75, N: 20}
@@ -64,7 +64,7 @@ func TestThePageIsSafe(t *testing.T) {
 	require.NotContains(t, page, "NaN")
 }
 
-// Promise: scores that are all the same, or of any size, have a picture.
+// Promise: scores that are all equal, or of any magnitude, can be drawn.
 func TestCurvesOfAnySize(t *testing.T) {
 	for _, v := range []float64{0, 1, -1e9, 1e-12, 1e12} {
 		e := prompt.Estimate{Mean: v, Low: v, High: v, N: 3}

@@ -6,28 +6,28 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Batch is rows with their credit and with what people call them: a group, or
-// everything that a file holds. It is for one goroutine.
+// Batch is rows with their credit and with readable names: a group, or the whole content of a
+// file. It is not safe for concurrent use.
 type Batch struct {
 	Config advantage.Config
 	Rows   advantage.Rows
 	Groups []string // names [groups]
 	Result advantage.Result
-	// Missing is how many members the groups lack: their means are not those
-	// that the learner saw.
+	// Missing is how many members of the groups are not in the file. If it is above 0, the
+	// means differ from those that the learner used.
 	Missing int
-	// Moments are those of a larger batch by which reinforce_pp whitened; nil =
-	// the rows are the whole of it.
+	// Moments are the moments of a larger batch by which reinforce_pp whitened; nil means that
+	// the rows are the whole batch.
 	Moments *advantage.Moments
 
-	members []Member         // [trajectories]; scores and advantages are of Rows and Result
-	origin  []*rl.Trajectory // [trajectories], nil of rows
+	members []Member         // [trajectories]; scores and advantages are in Rows and Result
+	origin  []*rl.Trajectory // [trajectories]; nil for a file of rows
 	actions []string         // [rows]
-	saved   []*rl.Credit     // [rows], nil where the file holds none
+	saved   []*rl.Credit     // [rows]; nil where the file stores none
 	others  []other
 }
 
-// estimate fills Result.
+// estimate computes Result.
 func (b *Batch) estimate(source string) error {
 	var err error
 	if b.Moments != nil {
@@ -38,16 +38,16 @@ func (b *Batch) estimate(source string) error {
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: source, What: "the advantages cannot be computed", Err: err,
-			Hint: "choose an estimator that the data is fit for",
+			Hint: "choose an estimator that fits the data",
 		}
 	}
 	return nil
 }
 
-// whitening is the estimator that compares with the whole batch.
+// whitening is the estimator that normalizes over the whole batch.
 const whitening = "reinforce_pp"
 
-// member is the group of row i, or −1 if its trajectory has no score.
+// member returns the group of row i, or −1 if its trajectory has no score.
 func (b *Batch) member(i int) int32 {
 	if b.Rows.Scored != nil && !b.Rows.Scored[i] {
 		return -1
@@ -55,8 +55,7 @@ func (b *Batch) member(i int) int32 {
 	return b.Rows.Group[i]
 }
 
-// columns are what the comparisons of a batch are made of, as the estimator
-// has them.
+// columns returns the inputs of the comparisons in a batch, as the estimator uses them.
 func (b *Batch) columns() (group []int32, votes []bool, score []float64) {
 	n := b.Rows.Len()
 	group, votes = make([]int32, n), make([]bool, n)
@@ -67,8 +66,8 @@ func (b *Batch) columns() (group []int32, votes []bool, score []float64) {
 	return group, votes, score
 }
 
-// largest is the row with the largest |advantage| of those that fit; −1 if none
-// does. Of equal ones it is the first.
+// largest returns the first row with the largest |advantage| among those that fit, or −1 if
+// none fits.
 func (b *Batch) largest(fits func(row int) bool) int {
 	best := -1
 	for i, a := range b.Result.Advantage {
@@ -81,9 +80,9 @@ func (b *Batch) largest(fits func(row int) bool) int {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// Row is the row of a step by the id of its trajectory and its number; of
-// several, the one with the largest |advantage|. An empty id and a number below
-// 0 are any. It is −1 if there is none.
+// Row returns the row of a step by the id of its trajectory and its number. An empty id and a
+// number below 0 match any. If several rows match, Row returns the one with the largest
+// |advantage|; if none matches, −1.
 func (b *Batch) Row(trajectory string, step int) int {
 	return b.largest(func(i int) bool {
 		return (trajectory == "" || b.members[b.Rows.Trajectory[i]].Trajectory == trajectory) && (step < 0 || int(b.Rows.Step[i]) == step)

@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Explain is the way to the advantage of a row, within the row's group.
+// Explain explains the advantage of a row within the row's group.
 func (b *Batch) Explain(row int) *Explanation {
 	if len(b.Groups) > 1 {
 		return b.narrow(&row).explain(row)
@@ -33,7 +33,7 @@ func (b *Batch) explain(row int) *Explanation {
 		e.Episode, e.StepTerm = b.episodeTerm(row), b.stepTerm(row)
 		e.Levels, e.Deltas = b.levels(row, e.Episode), b.deltas(row)
 		e.Anchor = b.anchor(row)
-		e.Others = b.elsewise(row)
+		e.Others = b.underOtherSettings(row)
 		e.Differences = b.differences(row)
 	}
 	for i := range b.saved {
@@ -48,7 +48,7 @@ func (b *Batch) explain(row int) *Explanation {
 	return e
 }
 
-// explainMembers are the members with what they scored.
+// explainMembers returns the members with their scores.
 func (b *Batch) explainMembers() []Member {
 	all := make([]Member, len(b.members))
 	copy(all, b.members)
@@ -65,7 +65,7 @@ func (b *Batch) explainMembers() []Member {
 	return all
 }
 
-// anchor is the state of the row, nil if it has none.
+// anchor returns the state of the row, or nil if it has none.
 func (b *Batch) anchor(row int) *Anchor {
 	r := &b.Result
 	if b.Rows.Anchor == nil || r.AnchorGroup[row] < 0 {
@@ -73,7 +73,7 @@ func (b *Batch) anchor(row int) *Anchor {
 	}
 	a := &Anchor{Key: b.Rows.Anchor[row], Number: int(r.AnchorGroup[row]), Similarity: b.Config.Similarity}
 	if c := b.saved[row]; c != nil && b.origin != nil {
-		a.Number = c.AnchorGroup // of the whole batch
+		a.Number = c.AnchorGroup // numbered in the whole batch
 	}
 	for i, group := range r.AnchorGroup {
 		if group != r.AnchorGroup[row] {
@@ -91,8 +91,8 @@ func (b *Batch) anchor(row int) *Anchor {
 	return a
 }
 
-// differences are the numbers of the row that the file holds otherwise. The
-// numbers of anchor groups are names, and left out.
+// differences returns the numbers of the row that differ from the stored ones. The numbers of
+// anchor groups are only names and are not compared.
 func (b *Batch) differences(row int) (all []Difference) {
 	c, r := b.saved[row], &b.Result
 	if c == nil {
@@ -111,9 +111,8 @@ func (b *Batch) differences(row int) (all []Difference) {
 	return all
 }
 
-// narrow is the group of the row alone, of which row becomes the number there.
-// Groups are independent of each other, but for whitening, whose moments it
-// keeps.
+// narrow returns the group of the row alone, and sets row to its number there. Groups are
+// independent of each other except for whitening, whose moments it keeps.
 func (b *Batch) narrow(row *int) *Batch {
 	in := &b.Rows
 	g := in.Group[*row]
@@ -149,12 +148,11 @@ func (b *Batch) narrow(row *int) *Batch {
 	out.Rows.Value, out.Rows.Bootstrap = pick(in.Value, rows), pick(in.Bootstrap, rows)
 	out.Rows.Terminated, out.Rows.Truncated = pick(in.Terminated, rows), pick(in.Truncated, rows)
 	out.actions, out.saved = pick(b.actions, rows), pick(b.saved, rows)
-	_ = out.estimate("") // what the batch took, its part takes
+	_ = out.estimate("") // an estimator that accepts the batch accepts a part of it
 	return out
 }
 
-// pick returns the elements of a column at rows, nil of a column that is not
-// there.
+// pick returns the elements of a column at rows, or nil if the column is nil.
 func pick[T any](column []T, rows []int) []T {
 	if column == nil {
 		return nil
@@ -166,8 +164,8 @@ func pick[T any](column []T, rows []int) []T {
 	return out
 }
 
-// IterationOf reads the iteration from an id as training gives it; 0 if it is
-// another.
+// IterationOf returns the iteration in an id created by training, or 0 if the id has another
+// form.
 func IterationOf(id string) int {
 	rest, ok := strings.CutPrefix(id, "train-")
 	number, _, cut := strings.Cut(rest, "-g")
@@ -178,11 +176,11 @@ func IterationOf(id string) int {
 	return n
 }
 
-// before is how many messages are shown ahead of a step's own.
+// before is how many earlier messages are shown before a step's own.
 const before = 2
 
-// around are the messages about step i: the last that the policy saw, its own,
-// and what came of it.
+// around returns the messages around step i: the last ones that the policy saw, its own, and
+// the response.
 func around(t *rl.Trajectory, i int) []rl.Message {
 	own := t.Steps[i].MessageCount
 	end := len(t.Messages)
@@ -191,7 +189,7 @@ func around(t *rl.Trajectory, i int) []rl.Message {
 	}
 	from := max(0, own-before)
 	if i > 0 {
-		from = max(from, min(t.Steps[i-1].MessageCount+1, own)) // what is new since the last step
+		from = max(from, min(t.Steps[i-1].MessageCount+1, own)) // new since the last step
 	}
 	if from > end {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/explain"
 )
 
-// walk is a trajectory of one group that sees states and is paid at its end.
+// walk returns a trajectory of the group that visits states and gets its reward at the end.
 func walk(id string, score float64, states ...string) *rl.Trajectory {
 	t := &rl.Trajectory{
 		ID: "train-7-g0-" + id, Group: "train-7-g0", Outcome: "scored", StopReason: rl.StopTerminated,
@@ -30,8 +30,8 @@ func walk(id string, score float64, states ...string) *rl.Trajectory {
 	return t
 }
 
-// group has three scored members, one without a score, an invalid action, a
-// state that an episode comes back to and one that a single step saw.
+// group has three scored members, one without a score, an invalid action, a state that an
+// episode revisits and one that only one step saw.
 func group() []*rl.Trajectory {
 	cut := walk("cut", 0, "hall", "door", "hall")
 	cut.StopReason, cut.Steps[2].Truncated = rl.StopTruncated, true
@@ -50,7 +50,7 @@ func settings(change func(*advantage.Config)) explain.Settings {
 	return s
 }
 
-// variants are every estimator with every rule that changes a mean or a divisor.
+// variants are all estimators with all rules that change a mean or a divisor.
 func variants() map[string]func(*advantage.Config) {
 	all := map[string]func(*advantage.Config){
 		"convex":     func(c *advantage.Config) { c.Combine, c.Omega = advantage.CombineConvex, 0.25 },
@@ -68,7 +68,7 @@ func variants() map[string]func(*advantage.Config) {
 	return all
 }
 
-// parts adds up what an explanation says, by the formula of its estimator.
+// parts adds up the parts of an explanation, by the formula of its estimator.
 func parts(e *explain.Explanation) float64 {
 	switch e.Config.Estimator {
 	case "gigpo":
@@ -97,9 +97,9 @@ func parts(e *explain.Explanation) float64 {
 	return e.Episode.Value
 }
 
-// Promise: under every estimator and rule the parts that are shown add up to the
-// advantage that package advantage computes, for every step; the return is made
-// of what is said to make it; and peers are the steps of the same state.
+// Promise: with every estimator and rule, for every step, the parts add up to the advantage
+// that package advantage computes; the return follows from its stated parts; and peers are the
+// steps with the same state.
 func TestPartsAddUp(t *testing.T) {
 	for name, change := range variants() {
 		for _, members := range [][]*rl.Trajectory{group(), {walk("alone", 0.5, "hall", "hall")}} {
@@ -137,9 +137,9 @@ func requireTerm(t *testing.T, term *explain.Term, where string) {
 	}
 }
 
-// Promise: a hand-worked case. Scores 1, 0, 0.5; γ 0.5; the last step of "won"
-// is at the door with G = 1, "late" too with 0.5, and "cut" came there with
-// G = 0 + 0.5·(0 + 0.5·0.5) − 0.1 = 0.025 for an invalid action.
+// Promise: a hand-computed case. Scores 1, 0, 0.5; γ 0.5; the last step of "won" is at the
+// door with G = 1, "late" too with 0.5, and "cut" was there with G = 0 + 0.5·(0 + 0.5·0.5) −
+// 0.1 = 0.025 for an invalid action.
 func TestByHand(t *testing.T) {
 	b, err := explain.FromTrajectories(settings(func(*advantage.Config) {}), "test", group())
 	require.NoError(t, err)
@@ -170,14 +170,14 @@ func TestByHand(t *testing.T) {
 	}
 	require.Len(t, names, 5)
 	require.Contains(t, fmt.Sprint(b.Explain(3).Notes), "the action was invalid: 0.1")
-	require.Contains(t, fmt.Sprint(b.Explain(4).Notes), "cut off here")
+	require.Contains(t, fmt.Sprint(b.Explain(4).Notes), "truncated here")
 	require.Contains(t, fmt.Sprint(b.Explain(7).Notes), "no other step of the group saw this state")
-	require.Contains(t, fmt.Sprint(b.Explain(2).Notes), "1 of the 3 other steps are of the same episode")
-	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "nothing is learned from it")
+	require.Contains(t, fmt.Sprint(b.Explain(2).Notes), "1 of the 3 other steps belong to the same episode")
+	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "the learner ignores it")
 }
 
-// Promise: numbers that a file holds are compared to the last bit, and each that
-// differs is named with both values; what is saved is not changed.
+// Promise: stored numbers are compared bit for bit, and each difference is reported with both
+// values; the stored numbers stay unchanged.
 func TestDifferences(t *testing.T) {
 	members, s := group(), settings(func(*advantage.Config) {})
 	b, err := explain.FromTrajectories(s, "test", members)
@@ -208,8 +208,8 @@ func TestDifferences(t *testing.T) {
 	require.Equal(t, []int{8, 7}, []int{e.Checked, e.Agree})
 }
 
-// Promise: a step is explained within its group as within its whole batch, also
-// where the batch whitens.
+// Promise: a step has the same explanation within its group as within its whole batch, even if
+// the batch is whitened.
 func TestNarrow(t *testing.T) {
 	all := group()
 	for _, m := range group() {
@@ -227,7 +227,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// Promise: what the estimator cannot work with is an error, as everywhere.
+// Promise: data that the estimator cannot use is an error.
 func TestUnfit(t *testing.T) {
 	all := group()
 	all[0].Steps[0].Value = nil
@@ -236,8 +236,8 @@ func TestUnfit(t *testing.T) {
 	require.ErrorContains(t, err, "value")
 }
 
-// Promise: the settings of a run are those of its configuration, and defaults
-// where it is from before a key was known; no other section is looked at.
+// Promise: the settings of a run come from its configuration, with defaults for keys that are
+// newer than the run; other sections are ignored.
 func TestReadSettings(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) {

@@ -1,8 +1,7 @@
-// Package explain says why a step got its advantage: the members of its group
-// and their scores, the steps that saw the same state, the means and deviations
-// that both were compared with, the sum, and what other estimators would have
-// given. Every number is computed again by package advantage; where a file
-// holds the numbers that the learner saw, the two are compared bit by bit.
+// Package explain explains why a step got its advantage: the members of its group and their
+// scores, the steps with the same state, the means and deviations of both, the sum, and the
+// result of other estimators. Package advantage recomputes every number. If the file stores
+// the numbers that the learner used, the two are compared bit by bit.
 package explain
 
 import (
@@ -10,21 +9,20 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Explanation is the way to one step's advantage. Its JSON is part of Merit's
-// interface.
+// Explanation explains one step's advantage. Its JSON is a stable interface of Merit.
 type Explanation struct {
 	Source     string           `json:"source,omitempty"`    // the file
-	Iteration  int              `json:"iteration,omitempty"` // of training; 0 = none is known
+	Iteration  int              `json:"iteration,omitempty"` // of training; 0 = unknown
 	Group      string           `json:"group"`
 	Trajectory string           `json:"trajectory"`
 	Step       int              `json:"step"`  // 0-based
 	Steps      int              `json:"steps"` // of the trajectory
 	Action     string           `json:"action,omitempty"`
-	Scored     bool             `json:"scored"` // false = all below is 0: nothing is learned from the step
+	Scored     bool             `json:"scored"` // false = everything below is 0: the learner ignores the step
 	Config     advantage.Config `json:"config"`
 
 	Members  []Member `json:"members"`                // of the group, in the file's order
-	Missing  int      `json:"missing,omitempty"`      // members that the file does not hold
+	Missing  int      `json:"missing,omitempty"`      // members that are not in the file
 	Episode  *Term    `json:"episode_term,omitempty"` // A_E; nil = the estimator has none
 	Return   Return   `json:"return"`
 	Anchor   *Anchor  `json:"anchor,omitempty"`    // nil = the steps have no anchors
@@ -34,15 +32,15 @@ type Explanation struct {
 
 	EpisodeAdvantage float64 `json:"episode_advantage"` // A_E as the estimator gives it
 	StepAdvantage    float64 `json:"step_advantage"`    // A_S as the estimator gives it
-	Advantage        float64 `json:"advantage"`         // what the learner multiplies
+	Advantage        float64 `json:"advantage"`         // factor of the gradient in the loss
 
-	Others      []Other      `json:"others,omitempty"`      // what it would be elsewise
-	Saved       *rl.Credit   `json:"saved,omitempty"`       // what the file holds; nil = nothing
-	Differences []Difference `json:"differences,omitempty"` // where Saved is something else
-	Checked     int          `json:"checked"`               // steps of the group of which the file holds the credit
-	Agree       int          `json:"agree"`                 // of those: equal to the last bit
-	Notes       []string     `json:"notes,omitempty"`       // in words: what is special
-	Messages    []rl.Message `json:"messages,omitempty"`    // around the step: what the policy saw last, what it said, what came of it
+	Others      []Other      `json:"others,omitempty"`      // advantages under other settings
+	Saved       *rl.Credit   `json:"saved,omitempty"`       // stored values; nil = none
+	Differences []Difference `json:"differences,omitempty"` // stored values that differ
+	Checked     int          `json:"checked"`               // steps of the group with stored credit
+	Agree       int          `json:"agree"`                 // of those, the number that is equal bit for bit
+	Notes       []string     `json:"notes,omitempty"`       // remarks on special cases
+	Messages    []rl.Message `json:"messages,omitempty"`    // around the step: the last input of the policy, its answer, and the response
 }
 
 // Member is a trajectory of the group.
@@ -55,17 +53,16 @@ type Member struct {
 	Advantage  *float64 `json:"episode_advantage"` // A_E of its first step; nil = none
 }
 
-// Term is a value compared with its kind: (Of − Mean) / Divisor.
+// Term is a value compared with others of its kind: (Of − Mean) / Divisor.
 type Term struct {
 	advantage.Spread
 	Of      float64 `json:"of"`      // the step's own score R, or return G
 	Divisor float64 `json:"divisor"` // 1, a deviation plus epsilon, or (n−1)/n
 	Value   float64 `json:"value"`
-	Rule    string  `json:"rule"` // why Mean and Divisor are what they are
+	Rule    string  `json:"rule"` // how Mean and Divisor were computed
 }
 
-// Return is how the discounted return to go came about: Reward + γ·Next, less
-// Penalty.
+// Return shows how the discounted return to go is computed: Reward + γ·Next, minus Penalty.
 type Return struct {
 	Reward    float64 `json:"reward"`              // base reward r of the step
 	Next      float64 `json:"next"`                // G of the next step before its own penalty; the bootstrap value where a truncated episode ends; else 0
@@ -74,13 +71,12 @@ type Return struct {
 	Bootstrap bool    `json:"bootstrap,omitempty"` // Next is the critic's estimate
 }
 
-// Anchor is the state that the step saw, with every step of the group that saw
-// it too.
+// Anchor is the state of the step, with every step of the group that has the same state.
 type Anchor struct {
 	Key        string  `json:"key"`
-	Number     int     `json:"number"`               // within the file or batch that was read
+	Number     int     `json:"number"`               // within the file or batch
 	Similarity float64 `json:"similarity,omitempty"` // 0 = equal keys only
-	Steps      []Peer  `json:"steps"`                // the step itself is one of them
+	Steps      []Peer  `json:"steps"`                // includes the step itself
 }
 
 // Peer is a step in an anchor group.
@@ -92,7 +88,7 @@ type Peer struct {
 	Value      float64 `json:"step_advantage"` // A_S as the estimator gives it
 	Advantage  float64 `json:"advantage"`
 	Self       bool    `json:"self,omitempty"`
-	Key        string  `json:"key,omitempty"` // where it is similar, not equal
+	Key        string  `json:"key,omitempty"` // set if the state is similar, not equal
 }
 
 // Other is the advantage that the step would have under other settings.
@@ -103,7 +99,7 @@ type Other struct {
 	Advantage        float64 `json:"advantage"`
 }
 
-// Difference is a number that the file holds otherwise.
+// Difference is a stored number that differs from the computed one.
 type Difference struct {
 	Field    string  `json:"field"`
 	Saved    float64 `json:"saved"`

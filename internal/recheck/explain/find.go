@@ -16,15 +16,15 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
-// Choice says which step is meant. Of several, it is the one with the largest
-// |advantage|, and of equal ones the first.
+// Choice selects a step. If several match, the first one with the largest |advantage| is
+// chosen.
 type Choice struct {
-	Iteration  int    // of training; below 0 any
+	Iteration  int    // of training; below 0 = any
 	Trajectory string // its id; empty = any
-	Step       int    // 0-based; below 0 any
+	Step       int    // 0-based; below 0 = any
 }
 
-// Any is the choice of the step with the largest |advantage| of all.
+// Any selects the step with the largest |advantage| of all.
 func Any() Choice { return Choice{Iteration: -1, Step: -1} }
 
 func (c Choice) fits(group, trajectory string) bool {
@@ -32,7 +32,7 @@ func (c Choice) fits(group, trajectory string) bool {
 		(c.Iteration < 0 || c.Iteration == cmp.Or(IterationOf(trajectory), IterationOf(group+"-g")))
 }
 
-// nothing is the error that no step fits.
+// nothing returns the error that no step matches.
 func (c Choice) nothing(path string) error {
 	what := "there is no step"
 	if c.Trajectory != "" {
@@ -46,14 +46,13 @@ func (c Choice) nothing(path string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Missing, Where: path, What: what,
-		Hint: "name another one, or none for the step with the largest advantage; a run keeps whole groups by save.groups",
+		Hint: "choose another step, or omit the flags for the step with the largest advantage; save.groups sets how many whole groups a run saves",
 	}
 }
 
-// Find explains a step of a run directory, which is path, or of a file of
-// trajectories or of rows (see package rowio), in any format that package jsonl
-// reads. Of a run it is one of training whose whole group was kept, unless
-// there is none or c names another.
+// Find explains a step of a run directory, which is path, or of a file of trajectories or rows
+// (see package rowio), in any format that package jsonl reads. From a run it chooses a
+// training step whose whole group was saved, unless there is none or c selects another.
 func Find(path string, s Settings, c Choice) (*Explanation, error) {
 	dir := ""
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -76,8 +75,8 @@ func Find(path string, s Settings, c Choice) (*Explanation, error) {
 	return e, nil
 }
 
-// holdsRows reports whether a file is one of rows: its first line has an
-// episode score and no messages.
+// holdsRows reports whether a file contains rows: its first line has an episode score and no
+// messages.
 func holdsRows(path string) (bool, error) {
 	in, err := jsonl.Open(path, nil)
 	if err != nil {
@@ -93,22 +92,22 @@ func holdsRows(path string) (bool, error) {
 	return bytes.Contains(l.Text, []byte(`"episode_score"`)) && !bytes.Contains(l.Text, []byte(`"messages"`)), nil
 }
 
-// seen is what the first pass over a file keeps of a group.
+// seen is what the first pass over a file records about a group.
 type seen struct {
 	name    string
 	members int
 	best    candidate
 }
 
-// candidate is a step that may be the one.
+// candidate is a step that may be chosen.
 type candidate struct {
 	trajectory string
 	step       int
 	size       float64 // |advantage|; −1 without credit
 }
 
-// findStep explains a step of a file of trajectories, in two passes: one to
-// find the step, one to read its group. Dir is that of the run, or empty.
+// findStep explains a step of a file of trajectories, in two passes: one to find the step, one
+// to read its group. Dir is the directory of the run, or empty.
 func findStep(dir, path string, s Settings, c Choice) (*Explanation, error) {
 	groups, credited, err := survey(path, c)
 	if err != nil {
@@ -146,14 +145,13 @@ func findStep(dir, path string, s Settings, c Choice) (*Explanation, error) {
 	}
 	e := b.Explain(row)
 	if whitened && s.Moments == nil {
-		e.Notes = append(e.Notes, "the mean and deviation of the whole batch are not known: these are those of the group, and not what the learner saw")
+		e.Notes = append(e.Notes, "the mean and deviation of the whole batch are unknown: these are those of the group, which the learner did not use")
 	}
 	return e, nil
 }
 
-// survey goes over a file and notes of each group, in the order of the file,
-// how many members it has and the step that c means; credited says whether any
-// step has credit.
+// survey reads a file and records for each group, in the order of the file, the number of its
+// members and the step that c selects; credited reports whether any step has credit.
 func survey(path string, c Choice) (groups []*seen, credited bool, err error) {
 	known := map[string]*seen{}
 	for t, err := range jsonl.Trajectories(path) {
@@ -199,8 +197,7 @@ func readGroup(path string, s Settings, name string) (*Batch, error) {
 	return FromTrajectories(s, path, members)
 }
 
-// findUncredited explains a step of trajectories that no estimator has seen:
-// all of them are one batch.
+// findUncredited explains a step of trajectories without credit: all of them are one batch.
 func findUncredited(path string, s Settings, c Choice) (*Explanation, error) {
 	var all []*rl.Trajectory
 	for t, err := range jsonl.Trajectories(path) {
@@ -220,8 +217,8 @@ func findUncredited(path string, s Settings, c Choice) (*Explanation, error) {
 	return b.Explain(row), nil
 }
 
-// momentsOf are those by which an iteration of a run was whitened; nil if none
-// are known.
+// momentsOf returns the moments by which an iteration of a run was whitened, or nil if they
+// are unknown.
 func momentsOf(dir string, iteration int) (*advantage.Moments, error) {
 	all, err := run.ReadMetrics(dir)
 	if err != nil {
@@ -230,8 +227,8 @@ func momentsOf(dir string, iteration int) (*advantage.Moments, error) {
 	return Moments(all, iteration), nil
 }
 
-// Moments are those by which an iteration of a run was whitened; nil if it was
-// not.
+// Moments returns the moments by which an iteration of a run was whitened, or nil if it was
+// not whitened.
 func Moments(all []run.Iteration, iteration int) *advantage.Moments {
 	for _, it := range all {
 		if it.Iteration == iteration && it.Advantage != nil && it.Advantage.Moments != nil {

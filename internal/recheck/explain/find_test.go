@@ -27,15 +27,15 @@ func find(t *testing.T, c explain.Choice) *explain.Explanation {
 	return e
 }
 
-// Promise: a step of a real run is explained by the numbers that a person finds
-// with the paper's formulas. Of four episodes from one start, three put the box
-// on the target (score 1) and one did not (0):
+// Promise: a step of a real run is explained by the numbers that a person computes with the
+// paper's formulas. Of four episodes from one start, three put the box on the target (score 1)
+// and one did not (0):
 //
 //	A_E = 1 − (1+0+1+1)/4 = 0.25
 //
-// The reward is 1 with the last step, so G is 0.95 to the steps that are left:
-// m2 and m3 need three more, 0.95³; m0 walks into a wall, sees the same state
-// again and has six and five left; m1 never gets there. Five steps saw it:
+// The reward is 1 with the last step, so G is 0.95 to the power of the remaining steps: m2 and
+// m3 need three more, 0.95³; m0 walks into a wall, sees the same state again and has six and
+// five left; m1 never reaches the target. Five steps saw the state:
 //
 //	A_S = 0.95³ − (0.95⁶ + 0.95⁵ + 0 + 0.95³ + 0.95³)/5
 //	    = 0.857375 − (0.735091890625 + 0.7737809375 + 0 + 2·0.857375)/5
@@ -72,22 +72,22 @@ func TestQuickstartByHand(t *testing.T) {
 	require.InDelta(t, 0.462650434375, e.Advantage, 1e-15)
 	require.Equal(t, []int{40, 40}, []int{e.Checked, e.Agree}, "the run holds the same bits")
 
-	// GRPO divides by the deviation of 1, 0, 1, 1, which is 0.5; RLOO compares
-	// with the mean of the other three, 2/3; with ω = 0 the episode is all.
+	// GRPO divides by the deviation of 1, 0, 1, 1, which is 0.5; RLOO compares with the mean
+	// of the other three, 2/3; with ω = 0 only the episode advantage remains.
 	others := map[string]float64{}
 	for _, o := range e.Others {
 		others[o.Name] = o.Advantage
 	}
 	require.InDelta(t, 0.25/(0.5+1e-6), others["grpo: over the deviation of scores"], 1e-12)
 	require.InDelta(t, 1-2.0/3, others["rloo: against the other members"], 1e-12)
-	require.InDelta(t, 0.25, others["gigpo, ω = 0: the episode's advantage alone"], 1e-15)
+	require.InDelta(t, 0.25, others["gigpo, ω = 0: episode advantage only"], 1e-15)
 
-	require.Len(t, e.Messages, 4) // the instructions, what it saw, said and met
+	require.Len(t, e.Messages, 4) // the instructions, what the policy saw and said, and the response
 	require.Equal(t, "up", e.Messages[2].Content.Text())
 }
 
-// Promise: without a name it is the step with the largest |advantage| of the
-// whole groups, and of a group that is not whole it is said that it is not.
+// Promise: by default, the step with the largest |advantage| of the whole groups is explained,
+// and an incomplete group is reported.
 func TestChoice(t *testing.T) {
 	largest := 0.0
 	members := map[string]int{}
@@ -123,9 +123,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// Promise: where the whole batch was whitened, its moments are those that the
-// run has on record, so that a group shows the numbers of the batch; without
-// them it is said that they are missing.
+// Promise: if the whole batch was whitened, the explanation uses the moments that the run
+// recorded, so that a group shows the numbers of the batch; missing moments are reported.
 func TestWhitened(t *testing.T) {
 	all := group()
 	for _, m := range group()[:2] {
@@ -144,7 +143,7 @@ func TestWhitened(t *testing.T) {
 			}
 			row++
 		}
-		if i < 4 { // the first group was kept
+		if i < 4 { // the first group was saved
 			require.NoError(t, json.NewEncoder(&text).Encode(m))
 		}
 	}
@@ -167,11 +166,10 @@ func TestWhitened(t *testing.T) {
 	e, err = explain.Find(dir, s, explain.Any())
 	require.NoError(t, err)
 	require.Less(t, e.Agree, e.Checked)
-	require.Contains(t, e.Notes[len(e.Notes)-1], "not known")
+	require.Contains(t, e.Notes[len(e.Notes)-1], "are unknown")
 }
 
-// Promise: files that hold nothing to explain, or are damaged, are errors and no
-// explanations.
+// Promise: files without anything to explain, and damaged files, are errors.
 func TestFindNothing(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(quickstart, "trajectories", "train.jsonl.zst"))
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 )
 
-// Sum is how the parts make the advantage, without the number itself.
+// Sum describes how the parts result in the advantage, without its value.
 func (e *Explanation) Sum() string {
 	c := e.Config
 	switch {
@@ -27,7 +27,7 @@ func (e *Explanation) Sum() string {
 	return "A_E of the trajectory, the same for all its steps"
 }
 
-// Formula is the return with its numbers: what G' is says NextIs.
+// Formula writes the return with its numbers; NextIs describes G'.
 func (r Return) Formula(gamma float64) string {
 	penalty := ""
 	if r.Penalty != 0 {
@@ -36,7 +36,7 @@ func (r Return) Formula(gamma float64) string {
 	return fmt.Sprintf("G = r + γ G' = %s + %g × %s%s = %s", Number(r.Reward), gamma, Number(r.Next), penalty, Number(r.Value))
 }
 
-// NextIs says what G' of the return is.
+// NextIs describes G' in the formula of the return.
 func (e *Explanation) NextIs() string {
 	switch {
 	case e.Return.Bootstrap:
@@ -44,19 +44,19 @@ func (e *Explanation) NextIs() string {
 	case e.Step == e.Steps-1:
 		return "G' is 0: the trajectory ends here"
 	}
-	return "G' is what the next steps are worth"
+	return "G' is the return from the next step, before its penalty"
 }
 
-// Formula is the comparison with its numbers, for a person to check. Name is
-// A_E or A_S, of is what is compared: R or G.
+// Formula writes the comparison with its numbers, for a person to check. Name is A_E or A_S;
+// of is the compared value, R or G.
 func (t *Term) Formula(name, of string) string {
 	return fmt.Sprintf("%s = (%s − mean) / F = (%s − %s) / %s = %s", name, of, Number(t.Of), Number(t.Mean), Number(t.Divisor), Signed(t.Value))
 }
 
-// Number shows six significant digits: enough to check a sum by hand.
+// Number formats x with six significant digits, enough to check a sum by hand.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// Signed is Number with a plus before what is above 0.
+// Signed is Number with a plus sign before positive numbers.
 func Signed(x float64) string {
 	if x > 0 {
 		return "+" + Number(x)

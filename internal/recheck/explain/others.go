@@ -6,18 +6,18 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 )
 
-// other is a batch under other settings, estimated when first asked for.
+// other is a batch under other settings, estimated on first use.
 type other struct {
 	name   string
 	config advantage.Config
 	result advantage.Result
 }
 
-// elsewise is what the row would get under other settings.
-func (b *Batch) elsewise(row int) (all []Other) {
+// underOtherSettings returns the advantages of the row under other settings.
+func (b *Batch) underOtherSettings(row int) (all []Other) {
 	if b.others == nil {
 		for _, o := range alternatives(b.Config) {
-			if advantage.Estimate(o.config, &b.Rows, &o.result) == nil { // some want anchors or values, which not every file has
+			if advantage.Estimate(o.config, &b.Rows, &o.result) == nil { // some need anchors or values, which not every file has
 				b.others = append(b.others, o)
 			}
 		}
@@ -29,7 +29,7 @@ func (b *Batch) elsewise(row int) (all []Other) {
 	return all
 }
 
-// alternatives are the settings to compare with, without those that c has.
+// alternatives returns the settings to compare with, except those that equal c.
 func alternatives(c advantage.Config) (all []other) {
 	add := func(name string, change func(*advantage.Config)) {
 		o := other{name: name, config: c}
@@ -39,7 +39,7 @@ func alternatives(c advantage.Config) (all []other) {
 		}
 	}
 	if c.Estimator == "gigpo" && c.Combine == advantage.CombineSum {
-		add("gigpo, ω = 0: the episode's advantage alone", func(c *advantage.Config) { c.Omega = 0 })
+		add("gigpo, ω = 0: episode advantage only", func(c *advantage.Config) { c.Omega = 0 })
 	}
 	if c.Estimator != "gigpo" {
 		add(fmt.Sprintf("gigpo, ω = %g", c.Omega), func(c *advantage.Config) { c.Estimator = "gigpo" })

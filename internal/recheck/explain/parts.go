@@ -7,15 +7,15 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 )
 
-// Level is one of the nested groups of hgpo: the steps whose last Observations
-// states are those of the step. Level 0 is the whole group, by scores.
+// Level is one of the nested groups of hgpo: the steps with the same last Observations states
+// as this step. Level 0 is the whole group, by scores.
 type Level struct {
 	Term
 	Observations int     `json:"observations"`
-	Weight       float64 `json:"weight"` // 0 = the level does not count: nothing varies there, or the step has fewer states behind it
+	Weight       float64 `json:"weight"` // 0 = the level does not count: its values are all equal, or the step has fewer states before it
 }
 
-// levels are the parts of which hgpo is the weighted mean.
+// levels returns the parts whose weighted mean is the advantage of hgpo.
 func (b *Batch) levels(row int, episode *Term) []Level {
 	if b.Config.Estimator != "hgpo" {
 		return nil
@@ -29,7 +29,7 @@ func (b *Batch) levels(row int, episode *Term) []Level {
 	for j := 1; j <= b.Config.History+1; j++ {
 		context := b.contexts(j)
 		if context[row] < 0 {
-			return append(out, Level{Term: Term{Rule: "too early: the step has fewer states behind it", Divisor: 1}, Observations: j})
+			return append(out, Level{Term: Term{Rule: "too early: the step has fewer states before it", Divisor: 1}, Observations: j})
 		}
 		s := advantage.Spreads(b.Result.Return, context, nil)[context[row]]
 		l := Level{Term: *compared(b.Result.Return[row], s, n, "returns from these states"), Observations: j}
@@ -41,8 +41,8 @@ func (b *Batch) levels(row int, episode *Term) []Level {
 	return out
 }
 
-// contexts numbers the rows by their group and last j anchor groups; −1 for
-// rows with fewer.
+// contexts numbers the rows by their group and last j anchor groups; −1 marks rows with fewer
+// states.
 func (b *Batch) contexts(j int) []int32 {
 	at := b.positions()
 	out := make([]int32, b.Rows.Len())
@@ -71,13 +71,13 @@ func (b *Batch) contexts(j int) []int32 {
 type Delta struct {
 	Step   int     `json:"step"`
 	Reward float64 `json:"reward"`
-	Value  float64 `json:"value"` // the critic's, of the state that the step saw
-	Next   float64 `json:"next"`  // of the state after it
+	Value  float64 `json:"value"` // the critic's value of the step's state
+	Next   float64 `json:"next"`  // the critic's value of the next state
 	Delta  float64 `json:"delta"`
 	Weight float64 `json:"weight"` // (γλ)^k
 }
 
-// deltas are the terms of which gae is the sum.
+// deltas returns the terms whose sum is the advantage of gae.
 func (b *Batch) deltas(row int) (all []Delta) {
 	if b.Config.Estimator != "gae" {
 		return nil
@@ -102,7 +102,7 @@ func (b *Batch) deltas(row int) (all []Delta) {
 
 type place struct{ trajectory, step int32 }
 
-// positions are the rows by trajectory and step.
+// positions maps trajectory and step to the row.
 func (b *Batch) positions() map[place]int {
 	at := make(map[place]int, b.Rows.Len())
 	for i := range b.Rows.Trajectory {
@@ -111,14 +111,14 @@ func (b *Batch) positions() map[place]int {
 	return at
 }
 
-// bootstraps reports whether the critic's estimate of what follows row i
-// counts: only where the episode was cut off and did not end.
+// bootstraps reports whether the critic's estimate replaces the return after row i: only if
+// the episode was truncated there and did not end.
 func (b *Batch) bootstraps(i int) bool {
 	r := &b.Rows
 	return r.Bootstrap != nil && r.Truncated != nil && r.Truncated[i] && (r.Terminated == nil || !r.Terminated[i])
 }
 
-// returnOf is how the row's return came about.
+// returnOf shows how the row's return is computed.
 func (b *Batch) returnOf(row int) Return {
 	out := Return{Reward: b.Rows.Reward[row], Value: b.Result.Return[row]}
 	if b.Rows.Valid != nil && !b.Rows.Valid[row] {

@@ -10,9 +10,8 @@ import (
 	"github.com/merit-rl/merit/internal/data/rowio"
 )
 
-// fromRows makes a batch of a file of rows. What a row has beside the columns
-// of estimators, its action, its observation and the numbers that are there
-// already, is read again when a group is chosen: see fill.
+// fromRows builds a batch from a file of rows. The other fields of a row (action, observation,
+// stored numbers) are read again for the chosen group: see fill.
 func fromRows(s Settings, path string) (*Batch, *rowio.Table, error) {
 	in, err := jsonl.Open(path, nil)
 	if err != nil {
@@ -36,13 +35,13 @@ func fromRows(s Settings, path string) (*Batch, *rowio.Table, error) {
 		}
 		b.members[t].Steps++
 		if b.member(i) < 0 {
-			b.members[t].Outcome, b.members[t].Reason = string(reward.Invalid), "the file holds no score of it"
+			b.members[t].Outcome, b.members[t].Reason = string(reward.Invalid), "the file has no score for this trajectory"
 		}
 	}
 	return b, table, b.estimate(path)
 }
 
-// extra is what explanations read of a row beside the columns of estimators.
+// extra holds the fields of a row that explanations read besides the columns of estimators.
 type extra struct {
 	Action    any      `json:"action"`
 	Return    *float64 `json:"return"`
@@ -52,7 +51,7 @@ type extra struct {
 	Anchor    int      `json:"anchor_group"`
 }
 
-// fill reads what the rows of the group of row hold beside their columns.
+// fill reads the extra fields of the rows in the group of row.
 func (b *Batch) fill(table *rowio.Table, path string, row int) error {
 	lines := map[int]int{}
 	for i := range b.Rows.Group {
@@ -81,7 +80,7 @@ func (b *Batch) fill(table *rowio.Table, path string, row int) error {
 		delete(lines, number)
 		var x extra
 		if strictjson.Unmarshal(line, &x) != nil {
-			continue // fields of the user's own that are called so
+			continue // the user's own fields of the same name
 		}
 		if action, ok := x.Action.(string); ok {
 			b.actions[i] = action
@@ -111,7 +110,7 @@ func findRow(path string, s Settings, c Choice) (*Explanation, error) {
 	return b.Explain(row), nil
 }
 
-// choose is the row that c means.
+// choose returns the row that c selects.
 func (b *Batch) choose(path string, c Choice) (int, error) {
 	row := b.largest(func(i int) bool {
 		id := b.members[b.Rows.Trajectory[i]].Trajectory

@@ -11,25 +11,24 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Settings are what advantages are a function of, beside the trajectories.
+// Settings determine advantages, together with the trajectories.
 type Settings struct {
 	Advantage advantage.Config
 	Align     align.Config
-	// Members is how many trajectories a whole group has; 0 = as many as the
-	// file holds.
+	// Members is how many trajectories a whole group has; 0 = as many as the file contains.
 	Members int
-	// Moments are those of the batch, for estimators that whiten; nil = the
-	// file holds the whole batch.
+	// Moments are the moments of the batch, for estimators that whiten; nil = the file
+	// contains the whole batch.
 	Moments *advantage.Moments
 }
 
-// DefaultSettings are those of files that come without a configuration.
+// DefaultSettings returns the settings for files without a configuration.
 func DefaultSettings() Settings {
 	return Settings{Advantage: advantage.Default(), Align: align.DefaultConfig()}
 }
 
-// ReadSettings reads the settings of the run in dir from its resolved
-// configuration, of which it reads no other part.
+// ReadSettings reads the settings of the run in dir from its resolved configuration, and
+// ignores the other sections.
 func ReadSettings(dir string) (Settings, error) {
 	text, err := run.ReadConfig(dir)
 	if err != nil {
@@ -42,7 +41,7 @@ func ReadSettings(dir string) (Settings, error) {
 		Rollout   struct {
 			Members int `yaml:"members"`
 		} `yaml:"rollout"`
-	}{Advantage: s.Advantage, Align: s.Align} // what a run from before a key does not say stays
+	}{Advantage: s.Advantage, Align: s.Align} // keys that are newer than the run keep their defaults
 	if err := yaml.Unmarshal(text, &c); err != nil {
 		return s, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ConfigFile), What: "is not the configuration of a run", Err: err,

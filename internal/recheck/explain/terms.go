@@ -6,7 +6,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 )
 
-// compared is x against s, by the rules of package advantage.
+// compared compares x with s, by the rules of package advantage.
 func compared(x float64, s advantage.Spread, norm advantage.Norm, among string) *Term {
 	t := &Term{Spread: s, Of: x, Divisor: 1}
 	switch std := norm.Normalization == advantage.MeanStdNorm; {
@@ -20,9 +20,9 @@ func compared(x float64, s advantage.Spread, norm advantage.Norm, among string) 
 		}
 	case std:
 		t.Divisor = s.Deviation + norm.Epsilon
-		t.Rule = fmt.Sprintf("less the mean of %d %s, over their deviation (divisor n−1) + %g", s.N, among, norm.Epsilon)
+		t.Rule = fmt.Sprintf("minus the mean of %d %s, divided by their deviation (divisor n−1) + %g", s.N, among, norm.Epsilon)
 	default:
-		t.Rule = fmt.Sprintf("less the mean of %d %s", s.N, among)
+		t.Rule = fmt.Sprintf("minus the mean of %d %s", s.N, among)
 	}
 	t.Value = (x - t.Mean) / t.Divisor
 	return t
@@ -32,7 +32,7 @@ func norm(c advantage.Config) advantage.Norm {
 	return advantage.Norm{Normalization: c.Normalization, Epsilon: c.Epsilon, Singleton: c.Singleton}
 }
 
-// episodeTerm is A_E of the row, nil for estimators without one.
+// episodeTerm returns A_E of the row, or nil for estimators without one.
 func (b *Batch) episodeTerm(row int) *Term {
 	c, n := b.Config, norm(b.Config)
 	group, votes, score := b.columns()
@@ -55,13 +55,13 @@ func (b *Batch) episodeTerm(row int) *Term {
 		k := float64(s.N)
 		t.Divisor = (k - 1) / k
 		t.Value *= k / (k - 1)
-		t.Rule = fmt.Sprintf("less the mean of the other %d scores, which is n/(n−1) times the difference from the mean of all", s.N-1)
+		t.Rule = fmt.Sprintf("minus the mean of the other %d scores, which is n/(n−1) times the difference from the mean of all", s.N-1)
 	}
 	return t
 }
 
-// stepTerm is A_S of the row, nil for estimators that have none or make it
-// otherwise.
+// stepTerm returns A_S of the row, or nil for estimators that have none or that compute it
+// from levels or deltas.
 func (b *Batch) stepTerm(row int) *Term {
 	switch b.Config.Estimator {
 	case "gigpo":

@@ -9,13 +9,12 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
-// FromTrajectories makes a batch of trajectories as files hold them, whose
-// groups are told by Trajectory.Group; one without is a group by itself. Base
-// rewards are those of the steps' credit, and without one those of the step
-// outputs. The trajectories are shared and not changed.
+// FromTrajectories builds a batch from trajectories in a file. Trajectory.Group names their
+// groups; a trajectory without one is a group by itself. Base rewards come from the steps'
+// credit or, without credit, from the step outputs. The trajectories are shared and not
+// changed.
 //
-// The error is that of the estimator: a column is missing, or a number is not
-// finite.
+// It returns the error of the estimator if a column is missing or a number is not finite.
 func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, error) {
 	b := &Batch{Config: s.Advantage, Moments: s.Moments}
 	groups := recompute.Groups(all, func(t *rl.Trajectory) string { return cmp.Or(t.Group, t.ID) })
@@ -42,7 +41,7 @@ func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, 
 	return b, b.estimate(source)
 }
 
-// join makes rows of copies: alignment writes into what it is given.
+// join builds rows from copies, because alignment writes into its input.
 func join(cfg align.Config, groups []*rl.Group) (*align.Batch, error) {
 	cfg.MaxUnscored = 1
 	var evaluations []reward.Evaluation
@@ -62,8 +61,8 @@ func join(cfg align.Config, groups []*rl.Group) (*align.Batch, error) {
 	return b, err
 }
 
-// evaluationOf is what the file says became of t. Step outputs of a trajectory
-// that has credit are left out: the credit says which steps they belong to.
+// evaluationOf returns the stored evaluation of t. It leaves out step outputs of a trajectory
+// with credit, because the credit assigns them to steps.
 func evaluationOf(t *rl.Trajectory) reward.Evaluation {
 	e := reward.Evaluation{Outcome: reward.Outcome(t.Outcome), Reason: t.Error}
 	if t.Evaluation != nil {
@@ -73,7 +72,7 @@ func evaluationOf(t *rl.Trajectory) reward.Evaluation {
 	switch {
 	case e.Outcome != "":
 	case t.Evaluation == nil:
-		e.Outcome, e.Reason = reward.Invalid, cmp.Or(e.Reason, "the file holds no evaluation of it")
+		e.Outcome, e.Reason = reward.Invalid, cmp.Or(e.Reason, "the file has no evaluation of this trajectory")
 	case !t.Evaluation.IsScoreValid:
 		e.Outcome = reward.Invalid
 	default:
@@ -90,7 +89,7 @@ func evaluationOf(t *rl.Trajectory) reward.Evaluation {
 	return e
 }
 
-// Action is a step's action in one word or line.
+// Action returns a step's action as one word or line.
 func Action(s *rl.Step) string {
 	switch {
 	case len(s.Action.ToolCalls) > 0:

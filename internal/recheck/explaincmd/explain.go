@@ -1,5 +1,4 @@
-// Package explaincmd is the verb explain: why a step got its advantage, as tables
-// for people.
+// Package explaincmd implements merit explain, which prints why a step got its advantage.
 package explaincmd
 
 import (
@@ -14,27 +13,27 @@ import (
 
 type options struct {
 	host   *console.Host
-	Config string   `flag:"config,c" usage:"configuration whose advantage and align sections count (default: that of the run)" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over the configuration, to see what would be: key.path=value (repeatable)"`
+	Config string   `flag:"config,c" usage:"configuration whose advantage and align sections are used (default: that of the run)" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"override a value of the configuration, to see its effect: key.path=value (repeatable)"`
 	choice explain.Choice
-	Full   bool `flag:"full" usage:"nothing shortened"`
+	Full   bool `flag:"full" usage:"do not shorten texts and tables"`
 }
 
-// NewCmd is the verb explain.
+// NewCmd returns the explain command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, choice: explain.Any()}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "explain RUN|FILE",
 		Short: "Show how the advantage of a step was computed",
-		Long: `Explain computes the advantage of one step again and shows the way to it: the
-members of its group with their scores, every step that saw the same state, both
-means and deviations, the sum, members without a score, and what GRPO and others
-would have given. It says whether the file holds the same numbers, to the last bit.
+		Long: `Explain recomputes the advantage of one step and shows each part of it: the members
+of its group with their scores, every step with the same state, both means and
+deviations, the sum, members without a score, and the advantages that GRPO and other
+estimators would give. It reports whether the stored numbers are the same, bit for bit.
 
-RUN is a run directory, whose configuration counts (save.groups says how many whole
-groups of an iteration a run keeps). FILE holds trajectories, or rows as merit
-advantages reads and writes them. Without --trajectory and --step it is the step
-with the largest advantage, up or down, of the run or of --iteration.`,
+RUN is a run directory, whose configuration is used (save.groups sets how many whole
+groups of an iteration a run saves). FILE contains trajectories, or rows as merit
+advantages reads and writes them. Without --trajectory and --step, it explains the step
+with the largest positive or negative advantage of the run or of --iteration.`,
 		Example: `  merit explain quickstart/run
   merit explain quickstart/run --iteration 5 --step 0
   merit explain quickstart/run --set advantage.omega=0.5
@@ -43,7 +42,7 @@ with the largest advantage, up or down, of the run or of --iteration.`,
 		RunE: o.run,
 	}, o)
 	f := cmd.Flags()
-	f.IntVar(&o.choice.Iteration, "iteration", -1, "only steps of this iteration of training (default: of all)")
+	f.IntVar(&o.choice.Iteration, "iteration", -1, "only steps of this iteration of training (default: all)")
 	f.StringVar(&o.choice.Trajectory, "trajectory", "", "only steps of the trajectory with this id")
 	f.IntVar(&o.choice.Step, "step", -1, "only steps with this number, from 0 (default: all)")
 	return cmd
@@ -52,7 +51,7 @@ with the largest advantage, up or down, of the run or of --iteration.`,
 func (o *options) run(cmd *cobra.Command, args []string) error {
 	for i, got := range []int{o.choice.Iteration, o.choice.Step} {
 		if flag := []string{"iteration", "step"}[i]; got < 0 && cmd.Flags().Changed(flag) {
-			return console.Usage(cmd, "both count from 0; leave the flag out for any", "--%s %d is less than 0", flag, got)
+			return console.Usage(cmd, "use 0 or more, or omit the flag to match any", "--%s %d is less than 0", flag, got)
 		}
 	}
 	s, err := o.settings(args[0])
@@ -71,8 +70,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// settings are those of the configuration that is named, of the run, or the
-// defaults.
+// settings returns the settings of the named configuration, of the run, or the defaults.
 func (o *options) settings(path string) (explain.Settings, error) {
 	load := merit.PlayConfig
 	info, err := os.Stat(path)

@@ -10,10 +10,10 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/explain"
 )
 
-// How much is shown without --full.
+// Limits of the output without --full.
 const (
-	shortLines = 16 // of a text
-	shortPeers = 24 // of a table
+	shortLines = 16 // lines of a text
+	shortPeers = 24 // rows of a table
 )
 
 type printer struct {
@@ -41,7 +41,7 @@ func (p *printer) title(format string, args ...any) {
 	p.line("\n%s", p.style.Bold(fmt.Sprintf(format, args...)))
 }
 
-// head is the answer in three lines.
+// head prints the result in three lines.
 func (p *printer) head(e *explain.Explanation) {
 	facts := []string{p.style.Bold(terminal.Clean(e.Trajectory)), fmt.Sprintf("step %d of 0 … %d", e.Step, e.Steps-1)}
 	if e.Action != "" {
@@ -54,18 +54,18 @@ func (p *printer) head(e *explain.Explanation) {
 	p.line("advantage %s = %s", p.signed(e.Advantage), e.Sum())
 	switch {
 	case e.Checked == 0:
-		p.line("%s", p.style.Dim("the file holds no advantages to compare with"))
+		p.line("%s", p.style.Dim("the file stores no advantages to compare with"))
 	case e.Agree == e.Checked:
-		p.line("%s", p.style.Green(fmt.Sprintf("the file holds the same numbers, to the last bit, for all %d steps of the group", e.Checked)))
+		p.line("%s", p.style.Green(fmt.Sprintf("the file stores the same numbers, bit for bit, for all %d steps of the group", e.Checked)))
 	default:
-		p.line("%s", p.style.Red(fmt.Sprintf("the file holds other numbers for %d of the %d steps of the group", e.Checked-e.Agree, e.Checked)))
+		p.line("%s", p.style.Red(fmt.Sprintf("the file stores different numbers for %d of the %d steps of the group", e.Checked-e.Agree, e.Checked)))
 		for _, d := range e.Differences {
-			p.line("  %s: the file holds %s, computed %s", d.Field, exact(d.Saved), exact(d.Computed))
+			p.line("  %s: stored %s, computed %s", d.Field, exact(d.Saved), exact(d.Computed))
 		}
 	}
 }
 
-// messages shows what the policy saw, said and met.
+// messages prints what the policy saw and said, and the response.
 func (p *printer) messages(e *explain.Explanation) {
 	for _, m := range e.Messages {
 		if m.Role == rl.RoleSystem && !p.full {
@@ -81,9 +81,9 @@ func (p *printer) messages(e *explain.Explanation) {
 	}
 }
 
-// members is the group, and A_E.
+// members prints the group and A_E.
 func (p *printer) members(e *explain.Explanation) {
-	p.title("group %s: who scored what", terminal.Clean(e.Group))
+	p.title("group %s: scores of the members", terminal.Clean(e.Group))
 	t := terminal.Table{Head: []string{"member", "score", "A_E", "steps", ""}}
 	for _, m := range e.Members {
 		score, a := "none", ""
@@ -106,7 +106,7 @@ func (p *printer) members(e *explain.Explanation) {
 	p.term("A_E", "R", e.Episode)
 }
 
-// state is the return, the anchor group, and A_S.
+// state prints the return, the anchor group and A_S.
 func (p *printer) state(e *explain.Explanation) {
 	if !e.Scored {
 		return
@@ -146,10 +146,10 @@ func (p *printer) anchor(a *explain.Anchor) {
 	}
 }
 
-// parts are the terms of the estimators that have more than two.
+// parts prints the terms of estimators that have more than two.
 func (p *printer) parts(e *explain.Explanation) {
 	if len(e.Levels) > 0 {
-		p.title("levels: steps that agree in ever more states")
+		p.title("levels: steps that agree in more and more states")
 		t := terminal.Table{Head: []string{"states", "steps", "mean", "A_j", "weight", ""}}
 		for _, l := range e.Levels {
 			t.Add(strconv.Itoa(l.Observations), strconv.Itoa(l.N), explain.Number(l.Mean), explain.Signed(l.Value), explain.Number(l.Weight), l.Rule)
@@ -166,7 +166,7 @@ func (p *printer) parts(e *explain.Explanation) {
 	}
 }
 
-// others is what other settings would give.
+// others prints the advantages under other settings.
 func (p *printer) others(e *explain.Explanation) {
 	if len(e.Others) > 0 {
 		p.title("under other settings")
@@ -181,7 +181,7 @@ func (p *printer) others(e *explain.Explanation) {
 	}
 }
 
-// term is a comparison, as one can check it.
+// term prints a comparison with its numbers.
 func (p *printer) term(name, of string, t *explain.Term) {
 	if t == nil {
 		return
@@ -191,7 +191,7 @@ func (p *printer) term(name, of string, t *explain.Term) {
 
 func (p *printer) table(t terminal.Table) { _ = t.Write(&p.b) } // a strings.Builder does not fail
 
-// short is at most so many lines of a text, fit for a terminal.
+// short returns at most the given number of lines of a text, safe for a terminal.
 func (p *printer) short(text string, lines int) string {
 	all := strings.Split(terminal.Clean(strings.Trim(text, "\n")), "\n")
 	if len(all) > lines && !p.full {
@@ -217,5 +217,5 @@ func (p *printer) signed(x float64) string {
 	return "0"
 }
 
-// exact shows every bit.
+// exact formats every bit of x.
 func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -14,17 +14,17 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Difference is the first place in which a stored trajectory is not what was
-// computed. Values are JSON; numbers that differ in one bit differ in text.
+// Difference is the first place where a stored trajectory differs from the computed one.
+// Values are JSON; numbers that differ in one bit differ as text.
 type Difference struct {
 	Trajectory string `json:"trajectory"`
-	Step       *int   `json:"step,omitempty"` // nil: the episode as a whole
+	Step       *int   `json:"step,omitempty"` // nil = the episode as a whole
 	Field      string `json:"field"`          // path in the trajectory, or in its step
 	Stored     string `json:"stored"`
 	Computed   string `json:"computed"`
 }
 
-// String says it in one line.
+// String returns the difference in one line.
 func (d Difference) String() string {
 	where := d.Trajectory
 	if d.Step != nil {
@@ -33,8 +33,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s, %s: stored %s, computed %s", where, d.Field, d.Stored, d.Computed)
 }
 
-// Values returns the first difference between two values by their JSON, or nil.
-// Numbers for which near holds are equal.
+// Values returns the first difference between two values by their JSON, or nil. Numbers for
+// which near returns true are equal.
 func Values(stored, computed any, near func(a, b float64) bool) (*Difference, error) {
 	x, err1 := decoded(stored)
 	y, err2 := decoded(computed)
@@ -54,7 +54,7 @@ func decoded(v any) (out any, err error) {
 	return out, d.Decode(&out)
 }
 
-// alike is b with the numbers of a where near holds for them.
+// alike returns b with the numbers of a wherever near returns true.
 func alike(a, b any, near func(a, b float64) bool) any {
 	switch y := b.(type) {
 	case json.Number:
@@ -81,7 +81,7 @@ func alike(a, b any, near func(a, b float64) bool) any {
 	return b
 }
 
-// compare returns the first difference, in order of the names of fields, or nil.
+// compare returns the first difference, in the order of field names, or nil.
 func compare(stored, fresh *rl.Trajectory) (*Difference, error) {
 	a, err := json.Marshal(stored)
 	if err != nil {
@@ -97,12 +97,12 @@ func compare(stored, fresh *rl.Trajectory) (*Difference, error) {
 		return nil, err
 	}
 	d := first("", x, y)
-	if d == nil { // the same values in another order: of metrics
+	if d == nil { // the same values in another order, of metrics
 		d = &Difference{Field: "order of fields", Stored: short(string(a)), Computed: short(string(b))}
 	}
 	d.Trajectory = stored.ID
 	if m := inStep.FindStringSubmatch(d.Field); m != nil {
-		step, _ := strconv.Atoi(m[1]) // digits
+		step, _ := strconv.Atoi(m[1]) // the expression matches only digits
 		d.Step, d.Field = &step, m[2]
 	}
 	return d, nil
@@ -110,8 +110,7 @@ func compare(stored, fresh *rl.Trajectory) (*Difference, error) {
 
 var inStep = regexp.MustCompile(`^steps\[(\d+)\]\.(.+)$`)
 
-// reread writes t as a file has it once it was read: text that is not UTF-8 has
-// become so.
+// reread returns t as it would be after writing and reading it: invalid UTF-8 is replaced.
 func reread(t *rl.Trajectory) ([]byte, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -124,7 +123,7 @@ func reread(t *rl.Trajectory) ([]byte, error) {
 	return json.Marshal(&again)
 }
 
-// first walks two JSON values side by side.
+// first compares two JSON values recursively.
 func first(path string, a, b any) *Difference {
 	switch x := a.(type) {
 	case map[string]any:
@@ -192,7 +191,7 @@ func show(v any) string {
 	return short(string(text))
 }
 
-// short bounds what a message quotes.
+// short limits the length of a quoted value.
 func short(s string) string {
 	const most = 200
 	if r := []rune(s); len(r) > most {

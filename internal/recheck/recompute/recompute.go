@@ -1,10 +1,10 @@
-// Package recompute computes again what a run says about its episodes: it asks the
-// rewards about saved trajectories, estimates the advantages of whole groups,
-// and finds the first bit in which what is stored differs.
+// Package recompute recomputes what a run stored about its episodes: it runs the rewards on
+// saved trajectories, estimates the advantages of whole groups, and finds the first bit that
+// differs from the stored values.
 //
-// It proves what rewards and credit are a function of: the trajectories as they
-// are stored. That an environment and a policy would play them again is no part
-// of it.
+// It verifies the results of rewards and credit, which are functions of the stored
+// trajectories. It does not verify that an environment and a policy would play the same
+// trajectories again.
 package recompute
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Recipe is what the numbers of saved trajectories are made by.
+// Recipe says how the numbers of saved trajectories are computed.
 type Recipe struct {
-	// Rewards are asked again; nil takes their results as they are stored.
+	// Rewards recompute the results; if it is nil, the stored results are used.
 	Rewards *reward.Pool
-	// Compares says that a reward compares the members of a group, so that those
-	// of a part of one cannot be asked for again.
+	// Compares says that a reward compares the members of a group, so that an incomplete group
+	// cannot be scored again.
 	Compares bool
-	// Indexing is the rule of step outputs, where Rewards is nil.
+	// Indexing is the rule for step outputs if Rewards is nil.
 	Indexing reward.StepIndexing
 	Align    align.Config
 	// Advantage is the estimator; nil for episodes that were only scored.
@@ -35,13 +35,13 @@ type Recipe struct {
 	Members int
 }
 
-// Tally counts what was computed again.
+// Tally counts what was recomputed.
 type Tally struct {
 	Trajectories int `json:"trajectories"`
-	Rescored     int `json:"rescored"` // the others' results were taken as they are stored
-	Groups       int `json:"groups"`   // whole ones
+	Rescored     int `json:"rescored"` // the stored results of the others were used
+	Groups       int `json:"groups"`   // whole groups
 	Advantages   int `json:"advantages"`
-	Differ       int `json:"differ"` // trajectories
+	Differ       int `json:"differ"` // trajectories that differ
 }
 
 // Add adds o to t.
@@ -53,7 +53,7 @@ func (t *Tally) Add(o Tally) {
 	t.Differ += o.Differ
 }
 
-// Groups puts trajectories of one name side by side, in order of first appearance.
+// Groups groups trajectories by name, in order of first appearance.
 func Groups(all []*rl.Trajectory, name func(*rl.Trajectory) string) (groups []*rl.Group) {
 	known := map[string]*rl.Group{}
 	for _, t := range all {
@@ -68,10 +68,10 @@ func Groups(all []*rl.Trajectory, name func(*rl.Trajectory) string) (groups []*r
 	return groups
 }
 
-// Group computes the members of one group again, all of them or the part that
-// was kept, and returns the first difference of each that differs. Moments are
-// those of the batch; nil if they were not kept. Of a part of a group only base
-// rewards and returns are computed again, besides the results of rewards.
+// Group recomputes the members of one group, all of them or the saved part, and returns the
+// first difference of each that differs. Moments are the moments of the batch, or nil if they
+// were not saved. For an incomplete group it recomputes only base rewards and returns, besides
+// the results of rewards.
 func (r Recipe) Group(ctx context.Context, members []*rl.Trajectory, moments *advantage.Moments) (Tally, []Difference, error) {
 	tally := Tally{Trajectories: len(members)}
 	whole := len(members) == r.Members
@@ -83,7 +83,7 @@ func (r Recipe) Group(ctx context.Context, members []*rl.Trajectory, moments *ad
 	tally.Rescored = asked
 	var batch align.Batch
 	cfg := r.Align
-	cfg.MaxUnscored = 1 // the run has decided that
+	cfg.MaxUnscored = 1 // the run has already applied its limit
 	rule := r.Indexing
 	if r.Rewards != nil {
 		rule = r.Rewards.StepIndexing()
@@ -114,7 +114,7 @@ func (r Recipe) Group(ctx context.Context, members []*rl.Trajectory, moments *ad
 	return tally, found, nil
 }
 
-// blank returns trajectories as they were before any reward had seen them.
+// blank returns trajectories without the results of rewards.
 func blank(members []*rl.Trajectory) []*rl.Trajectory {
 	out := make([]*rl.Trajectory, len(members))
 	for i, t := range members {
@@ -129,8 +129,8 @@ func blank(members []*rl.Trajectory) []*rl.Trajectory {
 	return out
 }
 
-// evaluate asks the rewards, or takes what is stored, and says about how many
-// they were asked.
+// evaluate runs the rewards, or uses the stored results, and returns how many trajectories
+// were scored.
 func (r Recipe) evaluate(ctx context.Context, stored []*rl.Trajectory, fresh *rl.Group, whole bool) (out []reward.Evaluation, asked int, err error) {
 	ask := r.Rewards != nil && (whole || !r.Compares)
 	if ask {
@@ -149,8 +149,8 @@ func (r Recipe) evaluate(ctx context.Context, stored []*rl.Trajectory, fresh *rl
 			}
 		case t.StopReason != rl.StopError && (out[i].Outcome == reward.Timeout || out[i].Outcome == reward.Infrastructure):
 			return nil, 0, &fault.Error{
-				Boundary: fault.Sandbox, Kind: fault.Timeout, Where: t.ID, What: "could not be scored again: " + out[i].Reason,
-				Hint: "verify on a machine with less load, or raise sandbox.wall_clock",
+				Boundary: fault.Sandbox, Kind: fault.Timeout, Where: t.ID, What: "cannot be scored again: " + out[i].Reason,
+				Hint: "verify on a less loaded machine, or raise sandbox.wall_clock",
 			}
 		default:
 			asked++
@@ -159,15 +159,15 @@ func (r Recipe) evaluate(ctx context.Context, stored []*rl.Trajectory, fresh *rl
 	return out, asked, nil
 }
 
-// chance reports whether the machine, not the reward, decided about t.
+// chance reports whether the machine, not the reward, determined the outcome of t.
 func chance(t *rl.Trajectory) bool {
 	o := reward.Outcome(t.Outcome)
 	return t.StopReason != rl.StopError && (o == reward.Timeout || o == reward.Infrastructure)
 }
 
-// credit estimates the advantages of a whole group and writes them into the
-// trajectories of batch. Where they cannot be known, it writes what depends on a
-// trajectory alone, and beside it what is stored.
+// credit estimates the advantages of a whole group and writes them into the trajectories of
+// batch. If they cannot be determined, it writes the values that depend on a single
+// trajectory, and copies the rest from the stored ones.
 func (r Recipe) credit(batch *align.Batch, stored []*rl.Trajectory, whole bool, moments *advantage.Moments) (credited bool, err error) {
 	var result advantage.Result
 	if whole {
@@ -181,7 +181,7 @@ func (r Recipe) credit(batch *align.Batch, stored []*rl.Trajectory, whole bool, 
 	}
 	if err != nil {
 		return false, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: stored[0].Group, What: "its advantages cannot be computed", Err: err,
+			Boundary: fault.Data, Kind: fault.Invalid, Where: stored[0].Group, What: "the advantages of the group cannot be computed", Err: err,
 			Hint: "the file or config.yaml was changed after the run; restore it from a copy",
 		}
 	}
@@ -210,8 +210,8 @@ func stepsOf(members []*rl.Trajectory) (steps []*rl.Step) {
 	return steps
 }
 
-// number moves the anchor groups of fresh to where the batch of the run had
-// come to when it numbered those of this group.
+// number shifts the anchor groups of fresh to the numbers that the batch of the run had
+// reached at this group.
 func number(fresh, stored []*rl.Step) {
 	first := -1
 	for _, s := range stored {

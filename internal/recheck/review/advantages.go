@@ -15,16 +15,16 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
-// Advantages is what the members of groups would get by either side.
+// Advantages compares the advantages of group members under both sides.
 type Advantages struct {
 	Estimator string      `json:"estimator"`
 	Groups    int         `json:"groups"`
 	Steps     int         `json:"steps"`   // compared
-	Flipped   int         `json:"flipped"` // of the changed ones, those of the other sign
-	Changed   []Advantage `json:"changed"` // those of the other sign first, then the largest
+	Flipped   int         `json:"flipped"` // number of Changed with the opposite sign
+	Changed   []Advantage `json:"changed"` // those with the opposite sign first, then the largest change first
 }
 
-// Advantage is a step with another advantage. One without a score has 0.
+// Advantage is a step with a different advantage. A step without a score has 0.
 type Advantage struct {
 	Group      string  `json:"group"`
 	Trajectory string  `json:"trajectory"`
@@ -33,21 +33,20 @@ type Advantage struct {
 	B          float64 `json:"b"`
 }
 
-// Flips reports whether a step that was encouraged is now discouraged, or the
-// other way round.
+// Flips reports whether a step that was encouraged is now discouraged, or the other way round.
 func (a Advantage) Flips() bool { return a.A*a.B < 0 }
 
 // Credit says how advantages are estimated.
 type Credit struct {
 	Align     align.Config
 	Advantage advantage.Config
-	Indexing  [2]reward.StepIndexing // of the step outputs of A and of B
+	Indexing  [2]reward.StepIndexing // rules for the step outputs of A and of B
 }
 
-// CompareAdvantages estimates the advantages of trajectories, of which those of
-// one Group are compared, by the results of either side, which are found by id.
-// A trajectory without steps has one for each assistant message, in the state
-// that the messages before it are. It returns nil if no group has two members.
+// CompareAdvantages estimates the advantages of trajectories by the results of both sides,
+// which it finds by id. Trajectories with the same Group are compared. A trajectory without
+// steps gets one for each assistant message, whose state is the messages before it.
+// CompareAdvantages returns nil if no group has two members.
 func CompareAdvantages(c Credit, trajectories []*rl.Trajectory, a, b []scoring.Result) (*Advantages, error) {
 	groups := gather(trajectories)
 	if len(groups) == 0 {
@@ -63,8 +62,8 @@ func CompareAdvantages(c Credit, trajectories []*rl.Trajectory, a, b []scoring.R
 		}
 		if err := advantage.Estimate(c.Advantage, &batches[k].Rows, &results[k]); err != nil {
 			return nil, &fault.Error{
-				Boundary: fault.Data, Kind: fault.Invalid, What: "no advantages", Err: err,
-				Hint: "choose an estimator that does without, such as grpo, with --estimator",
+				Boundary: fault.Data, Kind: fault.Invalid, What: "the advantages cannot be estimated", Err: err,
+				Hint: "choose a simpler estimator, such as --estimator grpo",
 			}
 		}
 	}
@@ -94,14 +93,13 @@ func CompareAdvantages(c Credit, trajectories []*rl.Trajectory, a, b []scoring.R
 	return out, nil
 }
 
-// gather puts the trajectories of each group side by side. Groups of one compare
-// nothing and are left out.
+// gather groups the trajectories. It leaves out groups of one, which compare nothing.
 func gather(all []*rl.Trajectory) []*rl.Group {
 	groups := recompute.Groups(all, func(t *rl.Trajectory) string { return t.Group })
 	return slices.DeleteFunc(groups, func(g *rl.Group) bool { return g.ID == "" || len(g.Trajectories) < 2 })
 }
 
-// copies returns groups whose trajectories may be written to.
+// copies returns copies of groups whose trajectories can be modified.
 func copies(groups []*rl.Group) []*rl.Group {
 	out := make([]*rl.Group, len(groups))
 	for i, g := range groups {
@@ -117,8 +115,8 @@ func copies(groups []*rl.Group) []*rl.Group {
 	return out
 }
 
-// spoken makes a step of each assistant message of a conversation from
-// elsewhere. Its state is what was said before it.
+// spoken returns a step for each assistant message of a conversation without steps. Its state
+// is the messages before it.
 func spoken(t *rl.Trajectory) (steps []rl.Step) {
 	before := ""
 	for i, m := range t.Messages {
@@ -130,7 +128,7 @@ func spoken(t *rl.Trajectory) (steps []rl.Step) {
 	return steps
 }
 
-// evaluations returns what results say about the members of groups.
+// evaluations returns the results of the members of groups.
 func evaluations(groups []*rl.Group, results []scoring.Result) (out []reward.Evaluation) {
 	at := map[string]*scoring.Result{}
 	for i := range results {
@@ -138,7 +136,7 @@ func evaluations(groups []*rl.Group, results []scoring.Result) (out []reward.Eva
 	}
 	for _, g := range groups {
 		for _, t := range g.Trajectories {
-			e := reward.Evaluation{Outcome: reward.Infrastructure, Reason: "there is no result"}
+			e := reward.Evaluation{Outcome: reward.Infrastructure, Reason: "no result"}
 			if r := at[t.ID]; r != nil {
 				e = reward.Evaluation{Outcome: r.Outcome, Reason: r.Reason}
 				if r.Score != nil {

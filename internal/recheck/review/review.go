@@ -1,6 +1,5 @@
-// Package review says what one set of results changes against another, for
-// somebody who has changed a reward: scores, outcomes, the rewards of steps, and
-// the advantages that a group's members would get.
+// Package review compares two sets of results, to show the effect of a changed reward: scores,
+// outcomes, rewards of steps, and the advantages of group members.
 package review
 
 import (
@@ -13,26 +12,26 @@ import (
 	"github.com/merit-rl/merit/core/scoring"
 )
 
-// Review is B against A. Numbers are compared by their bits; what a reward says
-// in words and what it costs are counted and are no difference.
+// Review compares B with A. Numbers are compared bit for bit. Reasons and costs are counted
+// but are not differences.
 type Review struct {
 	A        Side `json:"a"`
 	B        Side `json:"b"`
 	Compared int  `json:"compared"` // trajectories in both
-	// OnlyA and OnlyB are the ids of trajectories that one side lacks.
+	// OnlyA and OnlyB are the ids of trajectories that are in one side only.
 	OnlyA []string `json:"only_a"`
 	OnlyB []string `json:"only_b"`
 
-	Outcomes []Outcome `json:"outcomes"` // that changed, in the order of A
-	Scores   []Score   `json:"scores"`   // that changed, the largest first
-	Steps    []Step    `json:"steps"`    // base rewards that changed, the largest first
+	Outcomes []Outcome `json:"outcomes"` // changed outcomes, in the order of A
+	Scores   []Score   `json:"scores"`   // changed scores, the largest change first
+	Steps    []Step    `json:"steps"`    // changed base rewards, the largest change first
 	Metrics  int       `json:"metrics"`  // trajectories whose metrics changed
 	Reasons  int       `json:"reasons"`  // trajectories whose reason changed
 
 	Advantages *Advantages `json:"advantages,omitempty"` // nil without groups
 }
 
-// Side is what one set of results holds.
+// Side summarizes one set of results.
 type Side struct {
 	Name         string   `json:"name"`
 	Trajectories int      `json:"trajectories"`
@@ -40,7 +39,7 @@ type Side struct {
 	Mean         *float64 `json:"mean_score"` // null if nothing was scored
 }
 
-// Outcome is a trajectory with another outcome.
+// Outcome is a trajectory with a different outcome.
 type Outcome struct {
 	ID      string         `json:"id"`
 	A       reward.Outcome `json:"a"`
@@ -49,14 +48,14 @@ type Outcome struct {
 	ReasonB string         `json:"reason_b"`
 }
 
-// Score is a trajectory with another score.
+// Score is a trajectory with a different score.
 type Score struct {
 	ID string  `json:"id"`
 	A  float64 `json:"a"`
 	B  float64 `json:"b"`
 }
 
-// Step is a step output with another base reward; null is none.
+// Step is a step output with a different base reward; null means none.
 type Step struct {
 	ID    string   `json:"id"`
 	Index int      `json:"step_index"`
@@ -64,15 +63,13 @@ type Step struct {
 	B     *float64 `json:"b"`
 }
 
-// Differs reports whether any number or outcome differs, or a trajectory is on
-// one side only.
+// Differs reports whether any number or outcome differs, or a trajectory is on one side only.
 func (r *Review) Differs() bool {
 	return len(r.OnlyA)+len(r.OnlyB)+len(r.Outcomes)+len(r.Scores)+len(r.Steps)+r.Metrics > 0 ||
 		r.Advantages != nil && len(r.Advantages.Changed) > 0
 }
 
-// Compare returns what b changes against a. Results of one id are paired in
-// their order.
+// Compare compares b with a. Results with the same id are paired in their order.
 func Compare(a, b []scoring.Result) *Review {
 	r := &Review{A: side(a), B: side(b), OnlyA: []string{}, OnlyB: []string{}, Outcomes: []Outcome{}, Scores: []Score{}, Steps: []Step{}}
 	waiting := map[string][]int{}
@@ -99,8 +96,7 @@ func Compare(a, b []scoring.Result) *Review {
 	return r
 }
 
-// size is how much changed; a reward that only one side gives counts as a
-// change from 0.
+// size returns the size of the change; a missing reward counts as 0.
 func (s Step) size() float64 { return math.Abs(value(s.B) - value(s.A)) }
 
 func value(x *float64) float64 {
@@ -129,7 +125,7 @@ func (r *Review) add(a, b *scoring.Result) {
 	}
 	if a.Outcome != b.Outcome {
 		r.Outcomes = append(r.Outcomes, Outcome{a.ID, a.Outcome, b.Outcome, a.Reason, b.Reason})
-		return // of one without a score there is nothing else to compare
+		return // without a score there is nothing else to compare
 	}
 	if a.Score != nil && b.Score != nil && !same(*a.Score, *b.Score) {
 		r.Scores = append(r.Scores, Score{a.ID, *a.Score, *b.Score})
@@ -160,7 +156,7 @@ func (r *Review) steps(a, b *scoring.Result) {
 			r.Steps = append(r.Steps, Step{a.ID, at, was, now})
 		}
 	}
-	for i := range a.StepOutputs { // in their order, not the map's
+	for i := range a.StepOutputs { // in their order, not in map order
 		at := int(a.StepOutputs[i].StepIndex)
 		if was := before[at]; was != nil {
 			r.Steps = append(r.Steps, Step{a.ID, at, was, nil})

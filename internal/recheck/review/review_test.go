@@ -30,7 +30,7 @@ func step(index int, base float64) rl.StepOutput {
 	return rl.StepOutput{StepIndex: rl.StepIndex(index), BaseReward: base}
 }
 
-// Promise: equal results do not differ, whatever they say in words and cost.
+// Promise: equal results do not differ, whatever their reasons and costs.
 func TestEqual(t *testing.T) {
 	a := []scoring.Result{scored("x", 0.1, step(0, 0.1)), trapped("y")}
 	b := []scoring.Result{scored("x", 0.1, step(0, 0.1)), trapped("y")}
@@ -41,9 +41,8 @@ func TestEqual(t *testing.T) {
 	require.Equal(t, 1, r.Reasons)
 }
 
-// Promise: what changed is listed, the largest change first: outcomes, scores,
-// rewards of steps, metrics, and trajectories that one side lacks; a score that
-// one side does not have is not compared as 0.
+// Promise: changes are listed, the largest first: outcomes, scores, rewards of steps, metrics,
+// and trajectories on one side only; a missing score is not compared as 0.
 func TestChanges(t *testing.T) {
 	a := []scoring.Result{scored("small", above), scored("large", 1), trapped("y"), scored("gone", 1), scored("steps", 1, step(0, 1), step(1, 2)), scored("same", 4), scored("m", 0)}
 	b := []scoring.Result{scored("large", -1), scored("small", 0.3), scored("y", 5), scored("steps", 1, step(1, 2.5), step(2, 9)), scored("same", 4), scored("new", 3), scored("m", 0)}
@@ -64,9 +63,8 @@ func TestChanges(t *testing.T) {
 	require.Nil(t, review.Compare(nil, nil).A.Mean)
 }
 
-// Promise: the advantages of either side are those of the estimator, worked out
-// by hand here, those that changed sign come first, and a conversation without
-// steps has one for each message of the assistant.
+// Promise: the advantages of both sides equal hand computations, those that changed sign come
+// first, and a conversation without steps has one for each message of the assistant.
 func TestAdvantages(t *testing.T) {
 	var all []*rl.Trajectory
 	for _, id := range []string{"a", "b", "alone"} {

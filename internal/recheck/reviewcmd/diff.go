@@ -23,13 +23,13 @@ import (
 
 type diffOptions struct {
 	host      *console.Host
-	Rewards   []string `flag:"reward" usage:"two rewards in the place of two files, as merit eval takes them"`
-	With      []string `flag:"with" usage:"parameters of a script as a JSON object, for each --reward in its order"`
-	Data      string   `flag:"data" usage:"trajectories: what rewards score, and what advantages are of"`
-	Config    string   `flag:"config,c" usage:"a configuration whose align and advantage sections hold; the defaults if omitted"`
-	Estimator string   `flag:"estimator" usage:"what computes the advantages, in the place of the configuration's"`
-	Indexing  string   `flag:"step-index" usage:"what the step_index of files counts: assistant or message"`
-	Limit     int      `flag:"limit" usage:"rows of each table; 0 shows all"`
+	Rewards   []string `flag:"reward" usage:"two rewards instead of two files, as for merit eval"`
+	With      []string `flag:"with" usage:"parameters of a script as a JSON object, one for each --reward in order"`
+	Data      string   `flag:"data" usage:"trajectories that the rewards score and whose advantages are compared"`
+	Config    string   `flag:"config,c" usage:"configuration whose align and advantage sections are used (default: Merit's defaults)"`
+	Estimator string   `flag:"estimator" usage:"estimator of the advantages, instead of the configuration's"`
+	Indexing  string   `flag:"step-index" usage:"what step_index counts in the files: assistant or message"`
+	Limit     int      `flag:"limit" usage:"largest number of rows in each table; 0 shows all"`
 	Sandbox   sandbox.Config
 }
 
@@ -40,14 +40,14 @@ func NewDiffCmd(h *console.Host) *cobra.Command {
 		Use:   "diff RESULTS RESULTS",
 		Short: "Compare the results of two rewards or two versions of one",
 		Long: `Diff compares two files of results (merit eval --out), or scores one file of
-trajectories with two rewards: outcomes, scores and rewards of steps that changed,
-the largest first. With --data, where trajectories stand in groups, it estimates
-the advantages of either side and shows those that changed, first those that
-changed sign: what was encouraged is then discouraged. Trajectories without steps
-have one for each message of the assistant.
+trajectories with two rewards. It lists outcomes, scores and rewards of steps that
+changed, the largest change first. With --data, if the trajectories have groups, it
+also estimates the advantages of both sides and lists those that changed. Changes of
+sign come first, because the learner would then discourage what it encouraged before.
+Trajectories without steps get one for each message of the assistant.
 
-The exit code is 12 if any number or outcome differs, and 0 otherwise. What a
-reward says in words (reason) and what it costs (fuel) are no difference.`,
+The exit code is 12 if any number or outcome differs, and 0 otherwise. The reason and
+the cost (fuel) of a reward do not count as differences.`,
 		Example: "  merit diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
 			"  merit diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
 		Args: o.args,
@@ -58,7 +58,7 @@ reward says in words (reason) and what it costs (fuel) are no difference.`,
 	return cmd
 }
 
-// args wants two files, or two rewards and the data that they score.
+// args checks that there are two files, or two rewards and the data that they score.
 func (o *diffOptions) args(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(o.Rewards) == 0 && len(args) == 2:
@@ -67,10 +67,10 @@ func (o *diffOptions) args(cmd *cobra.Command, args []string) error {
 		return console.Usage(cmd, "", "%s takes two files of results, or --reward twice and --data", cmd.CommandPath())
 	}
 	if len(o.With) > len(o.Rewards) {
-		return console.Usage(cmd, "", "--with is given %d times for %d rewards", len(o.With), len(o.Rewards))
+		return console.Usage(cmd, "", "--with is set %d times for %d rewards", len(o.With), len(o.Rewards))
 	}
 	if o.Data == "-" {
-		return console.Usage(cmd, "write it into a file first", "--data is read more than once, so it cannot be stdin")
+		return console.Usage(cmd, "write the data to a file first", "--data is read more than once, so it cannot be stdin")
 	}
 	if o.Indexing != string(reward.ByAssistant) && o.Indexing != string(reward.ByMessage) {
 		return console.Usage(cmd, "", "--step-index is assistant or message, not %q", o.Indexing)
@@ -115,11 +115,11 @@ func (o *diffOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Differs, Where: names[1], What: "differs from " + names[0],
-		Hint: "read the largest changes above; if they are meant, keep the new one",
+		Hint: "check the largest changes above; if they are intended, keep the new version",
 	}
 }
 
-// credit is how advantages are estimated.
+// credit returns how advantages are estimated.
 func (o *diffOptions) credit() (review.Credit, error) {
 	c := review.Credit{Align: align.DefaultConfig(), Advantage: advantage.Default()}
 	c.Indexing = [2]reward.StepIndexing{reward.StepIndexing(o.Indexing), reward.StepIndexing(o.Indexing)}

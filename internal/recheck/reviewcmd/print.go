@@ -56,32 +56,32 @@ func (o *diffOptions) print(r *review.Review) error {
 	return nil
 }
 
-// summary is how much changed.
+// summary prints how much changed.
 func (o *diffOptions) summary(r *review.Review) error {
 	t := terminal.Table{Head: []string{"", terminal.Clean(r.A.Name), terminal.Clean(r.B.Name)}}
 	t.Add("trajectories", strconv.Itoa(r.A.Trajectories), strconv.Itoa(r.B.Trajectories))
 	t.Add("scored", strconv.Itoa(r.A.Scored), strconv.Itoa(r.B.Scored))
 	t.Add("mean score", given(r.A.Mean), given(r.B.Mean))
 	if len(r.OnlyA)+len(r.OnlyB) > 0 {
-		t.Add("only there", strconv.Itoa(len(r.OnlyA)), strconv.Itoa(len(r.OnlyB)))
+		t.Add("only in this file", strconv.Itoa(len(r.OnlyA)), strconv.Itoa(len(r.OnlyB)))
 	}
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
 	var n terminal.Table
 	of := func(what string, count int) { n.Add(what, fmt.Sprintf("%d of %d trajectories", count, r.Compared)) }
-	of("other outcome", len(r.Outcomes))
-	of("other score", len(r.Scores))
-	of("other metrics", r.Metrics)
-	of("other reason", r.Reasons)
-	n.Add("other step rewards", strconv.Itoa(len(r.Steps)))
+	of("changed outcome", len(r.Outcomes))
+	of("changed score", len(r.Scores))
+	of("changed metrics", r.Metrics)
+	of("changed reason", r.Reasons)
+	n.Add("changed step rewards", strconv.Itoa(len(r.Steps)))
 	if a := r.Advantages; a != nil {
-		n.Add("other advantage", fmt.Sprintf("%d of %d steps in %d groups (%s), %d of them of the other sign", len(a.Changed), a.Steps, a.Groups, a.Estimator, a.Flipped))
+		n.Add("changed advantage", fmt.Sprintf("%d of %d steps in %d groups (%s), %d of them with the opposite sign", len(a.Changed), a.Steps, a.Groups, a.Estimator, a.Flipped))
 	}
 	return n.Write(o.host.Stdout)
 }
 
-// most are the positions of the rows that are shown of n.
+// most returns the positions of the rows that are shown out of n.
 func (o *diffOptions) most(n int) []int {
 	if o.Limit > 0 {
 		n = min(n, o.Limit)

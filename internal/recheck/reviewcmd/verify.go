@@ -1,5 +1,5 @@
-// Package reviewcmd holds the verbs that look at results again: what a change of a
-// reward changes, and whether a run is what it says.
+// Package reviewcmd implements merit diff and merit verify, which recompute results: the
+// effect of a changed reward, and whether a run is authentic.
 package reviewcmd
 
 import (
@@ -27,35 +27,35 @@ func NewVerifyCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "verify RUN",
 		Short: "Recompute the scores and advantages of a run and compare them",
-		Long: `Verify asks the rewards that a run recorded, by their digests, about every
-trajectory that the run has kept, estimates the advantages of the groups that it
-has kept whole (save.groups), and compares the results with what is stored, to
-the last bit. It computes the figures of the test in summary.json again from the
-episodes that the run has kept, and holds every file of the run to the digest that
-manifest.json has of it.
+		Long: `Verify runs the rewards that a run recorded, found by their digests, on every
+trajectory that the run saved. It estimates the advantages of the groups that were
+saved whole (save.groups) and compares all results with the stored ones, bit for bit.
+It recomputes the test figures of summary.json from the saved episodes, and compares
+every file of the run with its digest in manifest.json.
 
-The exit code is 12 if anything differs; the first place is named: the file, and the
-line, or trajectory, step and field, with both values. A run that has not ended, or
-was made by an earlier version, keeps no digests of its files; verify then says so.
+The exit code is 12 if anything differs. Verify then names the first difference: the
+file, and the line, or the trajectory, step and field, with both values. A run that is
+not finished, or that an earlier version created, has no digests of its files; verify
+reports that.
 
-Verify takes run directories. Files that eval, rollout and evaluate write keep no
-digests: make them again, and compare the two with merit diff.
+Verify takes run directories. Files that eval, rollout and evaluate write have no
+digests: create them again, and compare the two with merit diff.
 
-Digests find damage and careless changes. Whoever changes a file can also write
-new digests: keep the digest that manifest.json ends with elsewhere to rule that out.
+Digests find damage and careless changes. A person who changes a file can also write
+new digests. To rule that out, keep the digest at the end of manifest.json elsewhere.
 
-A judge's answers, a scorer of a program, and outcomes that the machine decided
-(timeout) are not repeated: their results are taken as they are stored, and the
-advantages are computed from them. That an environment and a policy would play
-the same again is not looked at, and what was not kept is not computed again: the
-figures of greedy tests and of episodes in metrics.jsonl have digests only.`,
+Verify cannot repeat the answers of a judge, a scorer that is part of a program, and
+outcomes that the machine determined (timeout): it uses their stored results to compute
+the advantages. It does not check that an environment and a policy would play the same
+episodes again, and it cannot recompute what was not saved: the figures of greedy tests
+and of episodes in metrics.jsonl have digests only.`,
 		Example: "  merit verify runs/first\n  merit verify runs/first --reward old/reward.wasm",
 		Args:    console.Exactly("RUN"),
 		RunE:    o.run,
 	})
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Rewards, "reward", nil, "a file or folder that may hold a reward of the run, if it is not where the run had it (repeatable)")
-	f.IntVar(&o.Parallel, "parallel", 0, "groups at one time; 0 is one for each processor")
+	f.StringArrayVar(&o.Rewards, "reward", nil, "a file or folder that may contain a reward of the run, if it has moved since the run (repeatable)")
+	f.IntVar(&o.Parallel, "parallel", 0, "number of groups computed concurrently; 0 is one for each CPU")
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (o *verifyOptions) print(r *verify.Report) error {
 	for _, p := range r.Rewards {
 		said := "found by its digest"
 		if p.Why != "" {
-			said = "not asked again: " + p.Why
+			said = "not run again: " + p.Why
 		}
 		parts.Add("reward", p.Name, p.Digest, said)
 	}
@@ -100,19 +100,19 @@ func (o *verifyOptions) print(r *verify.Report) error {
 		return err
 	}
 	if r.Unsealed != "" {
-		fmt.Fprintf(o.host.Stdout, "not checked by digests: the files without a checksum above, and those that are not listed: %s\n", r.Unsealed)
+		fmt.Fprintf(o.host.Stdout, "not checked by digests: files without a checksum above, and unlisted files: %s\n", r.Unsealed)
 	}
 	if r.Stopped != "" {
-		fmt.Fprintf(o.host.Stdout, "not all could be computed again: %s\n", terminal.Clean(r.Stopped))
+		fmt.Fprintf(o.host.Stdout, "some of the run could not be recomputed: %s\n", terminal.Clean(r.Stopped))
 	}
 	if !r.Agrees() {
 		return o.findings(r)
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "all bytes agree: %d results and %d advantages were computed again\n", scores, advantages)
+	_, err := fmt.Fprintf(o.host.Stdout, "all bytes agree: %d results and %d advantages were recomputed\n", scores, advantages)
 	return err
 }
 
-// findings lists what differs, up to a page of it.
+// findings prints what differs, up to a limit.
 func (o *verifyOptions) findings(r *verify.Report) error {
 	const most = 20
 	for i, f := range r.Findings {

@@ -24,14 +24,14 @@ import (
 
 const ending = ".jsonl.zst"
 
-// files goes through everything that the run holds. Trajectories come first:
-// they say more of a damage than a checksum.
+// files checks all files of the run. Trajectories come first, because their differences are
+// more specific than a checksum.
 func (v *verification) files(ctx context.Context) error {
 	digests := map[string]string{}
 	switch s, err := run.ReadSummary(v.dir); {
 	case err == nil:
 		digests, v.finished = s.Digests, true
-	case !errors.Is(err, fault.Of(fault.Storage, fault.Missing)): // of a run that goes on
+	case !errors.Is(err, fault.Of(fault.Storage, fault.Missing)): // the run is not finished
 		v.find(run.SummaryFile, recompute.Difference{Field: "file", Stored: err.Error(), Computed: "a summary"})
 	}
 	train := v.recipe
@@ -58,8 +58,8 @@ func (v *verification) files(ctx context.Context) error {
 	return v.checkpoints()
 }
 
-// trajectories computes those of a file again, group by group, and checks its
-// sums.
+// trajectories recomputes the trajectories of a file, group by group, and checks its
+// checksums.
 func (v *verification) trajectories(ctx context.Context, recipe recompute.Recipe, name string, sums func(file string) (string, error)) (err error) {
 	f := File{Name: path.Join(run.Trajectories, name)}
 	at := filepath.Join(v.dir, run.Trajectories, name)
@@ -106,7 +106,7 @@ func (v *verification) groups(ctx context.Context, recipe recompute.Recipe, path
 	return nil
 }
 
-// compute takes groups side by side and reports them in order.
+// compute recomputes groups concurrently and reports them in order.
 func (v *verification) compute(ctx context.Context, recipe recompute.Recipe, chunk [][]*rl.Trajectory, f *File) error {
 	tallies := make([]recompute.Tally, len(chunk))
 	found := make([][]recompute.Difference, len(chunk))
@@ -146,8 +146,8 @@ func (v *verification) read(file string) (*os.File, error) {
 	return f, err
 }
 
-// frames checks each iteration's part of the training episodes, and that a
-// finished run has no others.
+// frames checks each iteration's part of the training episodes, and that a finished run has no
+// others.
 func (v *verification) frames(file string) (checked string, err error) {
 	f, err := v.read(file)
 	if err != nil {
@@ -167,10 +167,10 @@ func (v *verification) frames(file string) (checked string, err error) {
 		}
 		if computed != it.Saved.Digest {
 			v.find(file, recompute.Difference{Field: fmt.Sprintf("episodes of iteration %d", it.Iteration), Stored: it.Saved.Digest + " in " + run.MetricsFile, Computed: computed})
-			return checked, nil // what follows may only have moved
+			return checked, nil // the rest may merely have moved
 		}
 	}
-	if v.finished && checked != "" { // one that was stopped may have more, which a resume cuts
+	if v.finished && checked != "" { // a stopped run may have more, which a resume truncates
 		if more, _ := io.Copy(io.Discard, f); more > 0 {
 			v.find(file, recompute.Difference{Field: "bytes behind the last iteration", Stored: fmt.Sprint(more), Computed: "0 by " + run.MetricsFile})
 		}
@@ -178,7 +178,7 @@ func (v *verification) frames(file string) (checked string, err error) {
 	return checked, nil
 }
 
-// whole checks a file against the digest that the run keeps of it, if any.
+// whole compares a file with the digest that the run stores for it, if any.
 func (v *verification) whole(file, digest string) (checked string, err error) {
 	if digest == "" {
 		return "", nil
@@ -198,15 +198,15 @@ func (v *verification) whole(file, digest string) (checked string, err error) {
 	return "sha256", nil
 }
 
-// checkpoints checks the sums in the checkpoints, and that the run has what the
-// last one counts.
+// checkpoints checks the checksums in the checkpoints, and that the run has everything that
+// the last one counts.
 func (v *verification) checkpoints() error {
 	for _, name := range []string{run.Best, run.Last} {
 		file := path.Join(run.Checkpoints, name)
 		c, err := run.ReadCheckpoint(v.dir, name)
 		switch {
 		case errors.Is(err, fault.Of(fault.Storage, fault.Missing)):
-			continue // of a run that was stopped before its first
+			continue // the run stopped before its first checkpoint
 		case errors.Is(err, fault.Of(fault.Storage, fault.Corrupt)):
 			v.find(file, recompute.Difference{Field: "file", Stored: err.Error(), Computed: "a checkpoint"})
 		case err != nil:
@@ -219,7 +219,7 @@ func (v *verification) checkpoints() error {
 	return nil
 }
 
-// counts holds the metrics to what a checkpoint says of the run up to there.
+// counts compares the metrics with what a checkpoint records of the run up to there.
 func (v *verification) counts(file string, c run.Cursor) {
 	differs := func(field string, stored, computed any) {
 		if stored != computed {

@@ -14,13 +14,12 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
-// headline computes the figures of summary.json again: those of the test from
-// the episodes that the run has kept of it, counts from the last checkpoint. What
-// the greedy policy did is not kept.
+// headline recomputes the figures of summary.json: those of the test from the saved episodes,
+// counts from the last checkpoint. The episodes of the greedy policy are not saved.
 func (v *verification) headline(m *run.Manifest) error {
 	s, err := run.ReadSummary(v.dir)
 	if err != nil {
-		return nil // said before, or not written yet
+		return nil // reported before, or not written yet
 	}
 	v.same("rewards", s.Rewards, m.Rewards, run.ManifestFile)
 	if c, err := run.ReadCheckpoint(v.dir, run.Last); err == nil {
@@ -40,10 +39,10 @@ func (v *verification) headline(m *run.Manifest) error {
 	if err == nil {
 		v.same("starts", s.Starts, starts, run.StartsFile+" and the tests")
 	}
-	return nil // a line of starts that cannot be read has another digest
+	return nil // the digest already shows an unreadable line of starts
 }
 
-// figures holds the counts of a summary to the last checkpoint.
+// figures compares the counts of a summary with the last checkpoint.
 func (v *verification) figures(c *run.Checkpoint, s *run.Summary, m *run.Manifest) {
 	const from = run.Checkpoints + "/" + run.Last
 	v.same("iterations", s.Iterations, c.Cursor.Iteration, from)
@@ -59,8 +58,8 @@ func (v *verification) figures(c *run.Checkpoint, s *run.Summary, m *run.Manifes
 	}
 }
 
-// measured measures the episodes that the run has kept of a test; nil if it has
-// kept none, or not all.
+// measured measures the saved episodes of a test, or returns nil if none, or not all, were
+// saved.
 func (v *verification) measured(name string) (*train.Measurement, error) {
 	path := filepath.Join(v.dir, run.Trajectories, name+ending)
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
@@ -69,7 +68,7 @@ func (v *verification) measured(name string) (*train.Measurement, error) {
 	m := &train.Measurement{Align: v.cfg.Align, Train: v.cfg.Train}
 	for t, err := range jsonl.Trajectories(path) {
 		if fail := fault.As(err); fail != nil && fail.Boundary == fault.Data {
-			return nil, nil // found already
+			return nil, nil // already reported
 		}
 		if err != nil {
 			return nil, err
@@ -84,9 +83,9 @@ func (v *verification) score(field string, stored run.Score, m *train.Measuremen
 	v.same(field, stored, computed, run.Trajectories+"/"+name+ending)
 }
 
-// same names the first field of a part of summary.json that is not what
-// was computed. Sums are taken in another order than the run took them, so
-// numbers may differ in their last bits.
+// same reports the first field of a part of summary.json that differs from the computed one.
+// Sums are computed in a different order than in the run, so numbers may differ in their last
+// bits.
 func (v *verification) same(field string, stored, computed any, from string) {
 	d, err := recompute.Values(stored, computed, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) })
 	if err != nil || d == nil {

@@ -20,15 +20,14 @@ import (
 // Reward is a part of the run's reward.
 type Reward struct {
 	Name   string `json:"name"`
-	Digest string `json:"digest"`          // that the run recorded
-	Found  string `json:"found,omitempty"` // where it was found; empty for those that are no file
-	// Why says why it was not asked again; empty if it was.
+	Digest string `json:"digest"`          // recorded by the run
+	Found  string `json:"found,omitempty"` // where it was found; empty if it is not a file
+	// Why says why it was not run again; empty if it was.
 	Why string `json:"why,omitempty"`
 }
 
-// rewards finds what the run was scored by and prepares the recipe. It returns
-// nothing to close where the rewards cannot all be asked again: the parts of a
-// weighted sum cannot be told from it.
+// rewards finds the rewards of the run and prepares the recipe. It returns nothing to close if
+// not all rewards can be run again, because the parts of a weighted sum cannot be separated.
 func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []merit.Option) (*merit.Rewards, error) {
 	v.recipe = recompute.Recipe{Indexing: reward.ByAssistant, Align: v.cfg.Align, Members: v.cfg.Rollout.Members}
 	if len(m.Rewards) == 1 {
@@ -58,7 +57,7 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 	return rewards, nil
 }
 
-// part finds one part of the configuration's rewards, by its digest.
+// part finds one part of the configuration's rewards by its digest.
 func (v *verification) part(ctx context.Context, part *merit.Reward, found *Reward, recorded run.Module) error {
 	switch {
 	case part.Judge != nil, asks(rubrics.Of(*part)):
@@ -74,9 +73,9 @@ func (v *verification) part(ctx context.Context, part *merit.Reward, found *Rewa
 	return nil
 }
 
-// module looks for a module or script with the recorded digest where the
-// configuration says, and then where the options say.
-// Of a dual evaluation the digest covers what applies the rules too.
+// module looks for a module or script with the recorded digest where the configuration says,
+// and then where the options say. The digest of a rubric reward also covers the checker that
+// applies the rules.
 func (v *verification) module(ctx context.Context, part *merit.Reward, found *Reward) error {
 	named, err := part.Reference()
 	if err != nil {
@@ -105,7 +104,7 @@ func (v *verification) module(ctx context.Context, part *merit.Reward, found *Re
 		if err != nil {
 			if len(candidates) == 1 {
 				if f := fault.As(err); f != nil {
-					f.Hint = "say with --reward where the reward " + found.Name + " (" + found.Digest + ") lies now"
+					f.Hint = "use --reward to say where the reward " + found.Name + " (" + found.Digest + ") is now"
 				}
 				return err
 			}
@@ -117,7 +116,7 @@ func (v *verification) module(ctx context.Context, part *merit.Reward, found *Re
 		}
 		other = append(other, ref.Path+" "+digest(bundle.Digest))
 	}
-	found.Why = "no file has its digest"
+	found.Why = "no file has this digest"
 	seen := "no file"
 	if len(other) > 0 {
 		seen = other[0]
@@ -126,11 +125,11 @@ func (v *verification) module(ctx context.Context, part *merit.Reward, found *Re
 	return nil
 }
 
-// asks reports whether a dual evaluation asks a language model.
+// asks reports whether a rubric reward asks a language model.
 func asks(c *rubrics.Config) bool { return c != nil && c.Judge != nil && c.Judge.Server != nil }
 
-// digests returns what makes of the digest of a module that of the part that it
-// scores for.
+// digests returns a function from the digest of a module to the digest of the reward that it
+// is part of.
 func (v *verification) digests(ctx context.Context, part *merit.Reward) (digest func(string) string, release func(), err error) {
 	dual := rubrics.Of(*part)
 	if dual == nil {
@@ -144,8 +143,8 @@ func (v *verification) digests(ctx context.Context, part *merit.Reward) (digest 
 	return func(module string) string { return rubric.ScorerDigest(e, module) }, func() { _ = k.Close() }, nil // it was not started
 }
 
-// sameParts holds the rewards that were loaded to those of the manifest, among
-// them the scorers of a program.
+// sameParts compares the loaded rewards, including scorers of a program, with those of the
+// manifest.
 func (v *verification) sameParts(parts []reward.Weighted, recorded []run.Module) bool {
 	same := len(parts) == len(recorded)
 	for i := range recorded {
@@ -153,12 +152,12 @@ func (v *verification) sameParts(parts []reward.Weighted, recorded []run.Module)
 		if i >= len(parts) {
 			r.Why, same = "it is a scorer of the program that trained", false
 			if r.Digest == (learning.Recorded{}).Info().Digest {
-				r.Why = "the traces hold what was said; merit traces score says it again"
+				r.Why = "its scores are stored with the traces; merit traces score computes them again"
 			}
 			continue
 		}
 		if info := parts[i].Scorer.Info(); info.Digest != r.Digest {
-			r.Why, same = "what is there has the digest "+info.Digest, false
+			r.Why, same = "the scorer found has the digest "+info.Digest, false
 			v.find(run.ManifestFile, recompute.Difference{Field: "digest of reward " + r.Name, Stored: r.Digest, Computed: info.Digest})
 		}
 	}

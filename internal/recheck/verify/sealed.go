@@ -12,9 +12,9 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
-// sealed holds every file of the run to the digest that its manifest has. It
-// returns the changed files; of trajectories and checkpoints, which say more of
-// themselves, the differences come last.
+// sealed compares every file of the run with its digest in the manifest. It returns the
+// changed files. Differences in trajectories and checkpoints come last, because other checks
+// describe these more specifically.
 func (v *verification) sealed() (late []Finding, err error) {
 	stored, computed, err := run.CheckManifest(v.dir)
 	if err != nil {
@@ -24,7 +24,7 @@ func (v *verification) sealed() (late []Finding, err error) {
 	if stored == "" || manifest == nil || len(manifest.Files) == 0 {
 		v.report.Unsealed = v.unsealed(stored)
 	}
-	lines, _ := run.ReadLineDigests(v.dir) // without it lines are not named
+	lines, _ := run.ReadLineDigests(v.dir) // without it, changed lines are not located
 	v.checked[run.ManifestFile] = stored != "" && stored == computed
 	if stored != computed {
 		v.changed(lines, run.ManifestFile, stored, computed)
@@ -43,8 +43,8 @@ func (v *verification) sealed() (late []Finding, err error) {
 	return late, v.strangers(manifest)
 }
 
-// noManifest says that a run has lost its manifest; a folder without any file of
-// a run is none.
+// noManifest reports that a run has lost its manifest; a folder without any file of a run is
+// an error.
 func (v *verification) noManifest(err error) error {
 	files, listed := run.Files(v.dir)
 	if listed != nil || len(files) == 0 || !errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
@@ -57,13 +57,13 @@ func (v *verification) noManifest(err error) error {
 // unsealed says why a run has no digests of its files.
 func (v *verification) unsealed(stored string) string {
 	if stored == "" {
-		return "the version of merit that made the run kept none"
+		return "the version of Merit that created the run wrote none"
 	}
-	return "they are written when the run ends"
+	return "they are written when the run is finished"
 }
 
-// sum holds a file to its digest. A difference in a file that is looked at in
-// another way too is returned.
+// sum compares a file with its digest. It returns a difference in a file that is also checked
+// in another way.
 func (v *verification) sum(lines run.LineDigests, name string, want run.Sum) []Finding {
 	found, err := run.SumOf(v.dir, name)
 	f := Finding{File: name}
@@ -72,7 +72,7 @@ func (v *verification) sum(lines run.LineDigests, name string, want run.Sum) []F
 		v.checked[name] = true
 		return nil
 	case errors.Is(err, fault.Of(fault.Storage, fault.Missing)):
-		f.Difference = recompute.Difference{Field: "file", Stored: "nothing: it is gone", Computed: want.Digest + " by " + run.ManifestFile}
+		f.Difference = recompute.Difference{Field: "file", Stored: "nothing: it is missing", Computed: want.Digest + " by " + run.ManifestFile}
 	case err != nil:
 		f.Difference = recompute.Difference{Field: "file", Stored: err.Error(), Computed: want.Digest + " by " + run.ManifestFile}
 	case strings.HasPrefix(name, run.Trajectories+"/"), strings.HasPrefix(name, run.Checkpoints+"/"):
@@ -94,7 +94,7 @@ func whole(found, want run.Sum) recompute.Difference {
 	return recompute.Difference{Field: "file", Stored: said(found), Computed: said(want) + " by " + run.ManifestFile}
 }
 
-// changed names the line of a text that was changed, if its digests tell.
+// changed names the line of a text that was changed, if the line digests show it.
 func (v *verification) changed(lines run.LineDigests, name, stored, computed string) {
 	d := recompute.Difference{Field: "file", Stored: stored, Computed: computed}
 	if line := lines.Changed(v.dir, name); line != nil {
@@ -109,7 +109,7 @@ func (v *verification) changed(lines run.LineDigests, name, stored, computed str
 	v.find(name, d)
 }
 
-// shown is a line as a message quotes it.
+// shown returns a line as quoted in a message.
 func shown(line string) string {
 	const most = 120
 	line = strings.TrimSpace(strings.ToValidUTF8(line, "\ufffd"))
@@ -119,7 +119,7 @@ func shown(line string) string {
 	return line
 }
 
-// strangers finds files that bear names of a run's and that the run did not write.
+// strangers finds files that are named like files of a run but that the run did not write.
 func (v *verification) strangers(m *run.Manifest) error {
 	if len(m.Files) == 0 {
 		return nil

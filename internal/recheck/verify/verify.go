@@ -1,6 +1,5 @@
-// Package verify holds a run directory against what it was made by: the rewards
-// with the digests that its manifest has, the estimator of its configuration,
-// and the checksums that it keeps of itself.
+// Package verify checks a run directory against its origin: the rewards with the digests in
+// its manifest, the estimator of its configuration, and the checksums that it stores.
 package verify
 
 import (
@@ -19,38 +18,35 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options say what is verified with what.
+// Options configures the verification.
 type Options struct {
-	// Rewards are files or folders that may hold a reward of the run, where the
-	// one that its configuration names has another digest or is gone; of a script
-	// with several, file.py:function.
+	// Rewards are files or folders that may contain a reward of the run, if the one that its
+	// configuration names has a different digest or is missing; for one of several in a
+	// script, file.py:function.
 	Rewards []string
-	// Parallel is how many groups are computed at one time; 0 is one for each
-	// processor.
+	// Parallel is how many groups are computed concurrently; 0 is one for each CPU.
 	Parallel int
 }
 
-// Report is what was found.
+// Report is the result of a verification.
 type Report struct {
 	Run     string   `json:"run"`
 	Rewards []Reward `json:"rewards"`
 	Files   []File   `json:"files"`
-	// Findings is every place in which the run is not what was computed: of each
-	// trajectory the first one.
+	// Findings are all places where the run differs from what was computed, but only the first
+	// one of each trajectory.
 	Findings []Finding `json:"findings"`
-	// Unsealed says why the run keeps no digests of its files, if it does not:
-	// then only what is computed again, and files with sums of their own, were
-	// checked.
+	// Unsealed says why the run has no digests of its files, if it has none. Then only
+	// recomputed values and files with their own checksums were checked.
 	Unsealed string `json:"unsealed,omitempty"`
-	// Stopped says why not all of the run could be computed again, if a change
-	// that was found is in the way.
+	// Stopped says why some of the run could not be recomputed, if a change prevented it.
 	Stopped string `json:"stopped,omitempty"`
 }
 
 // Agrees reports whether nothing differs.
 func (r *Report) Agrees() bool { return len(r.Findings) == 0 }
 
-// Rescored reports whether every reward could be asked again.
+// Rescored reports whether every reward was run again.
 func (r *Report) Rescored() bool {
 	for _, p := range r.Rewards {
 		if p.Why != "" {
@@ -60,7 +56,7 @@ func (r *Report) Rescored() bool {
 	return true
 }
 
-// Err is nil if the run agrees, and otherwise names the first finding.
+// Err returns nil if the run agrees, or else an error with the first finding.
 func (r *Report) Err() error {
 	if r.Agrees() {
 		return nil
@@ -68,7 +64,7 @@ func (r *Report) Err() error {
 	f := r.Findings[0]
 	e := &fault.Error{
 		Boundary: fault.Data, Kind: fault.Differs, Where: filepath.Join(r.Run, f.File), What: f.String(),
-		Hint: "the file was changed or damaged after the run, or the run was made by something else than it says; restore it from a copy",
+		Hint: "the file was changed or damaged after the run, or the recorded origin is wrong; restore the file from a copy",
 	}
 	if n := len(r.Findings); n > 1 {
 		e.What += fmt.Sprintf(" (the first of %d differences)", n)
@@ -76,22 +72,22 @@ func (r *Report) Err() error {
 	return e
 }
 
-// File is a file of the run that was looked at.
+// File is a file of the run that was checked.
 type File struct {
 	Name string `json:"name"` // in the run directory, with slashes
-	// Checked says by what, besides the tally: "sha256" of the whole file or of
-	// each iteration's part, or empty where the run keeps none.
+	// Checked is the checksum that was compared, besides the tally: "sha256" of the whole file
+	// or of each iteration's part, or empty if the run stores none.
 	Checked string `json:"checked,omitempty"`
 	recompute.Tally
 }
 
-// Finding is one place that differs.
+// Finding is one difference.
 type Finding struct {
 	File string `json:"file"`
 	recompute.Difference
 }
 
-// String says it in one line, without the file.
+// String returns the finding in one line, without the file.
 func (f Finding) String() string {
 	if f.Trajectory == "" {
 		return fmt.Sprintf("%s: stored %s, computed %s", f.Field, f.Stored, f.Computed)
@@ -99,9 +95,9 @@ func (f Finding) String() string {
 	return f.Difference.String()
 }
 
-// Run verifies the run in dir. The options are those of merit.Open; scorers of a
-// program are asked again where it brings them. An error says that the run could
-// not be verified; what differs is in the report.
+// Run verifies the run in dir. The options are those of merit.Open; scorers of a program are
+// run again if the options provide them. An error means that the run could not be verified;
+// differences are in the report.
 func Run(ctx context.Context, dir string, o Options, opts ...merit.Option) (*Report, error) {
 	if err := folder(dir); err != nil {
 		return nil, err
@@ -115,26 +111,26 @@ func Run(ctx context.Context, dir string, o Options, opts ...merit.Option) (*Rep
 		if len(late) == 0 && v.report.Agrees() {
 			return nil, err
 		}
-		v.report.Stopped = err.Error() // by what was changed
+		v.report.Stopped = err.Error() // because of a change
 	}
 	v.conclude(late)
 	return v.report, nil
 }
 
-// folder refuses a file in the place of a run directory.
+// folder returns an error if path is a file instead of a run directory.
 func folder(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
 		return nil // reading the run reports what is missing
 	}
 	return &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "this is a file; verify checks run directories, and files of results hold no digests",
+		Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "this is a file; verify checks run directories, and files of results have no digests",
 		Hint: "to check results, score the same rows again with merit eval --out again.jsonl, and compare them: merit diff " + path + " again.jsonl",
 	}
 }
 
-// conclude adds the files whose sums differ and of which nothing else was found,
-// and lists those that agree.
+// conclude adds the files whose checksums differ and that have no other finding, and lists
+// those that agree.
 func (v *verification) conclude(late []Finding) {
 	for _, f := range late {
 		if !slices.ContainsFunc(v.report.Findings, func(other Finding) bool { return other.File == f.File }) {
@@ -152,7 +148,7 @@ func (v *verification) conclude(late []Finding) {
 	}
 }
 
-// again computes what the run has kept again.
+// again recomputes what the run saved.
 func (v *verification) again(ctx context.Context, opts []merit.Option) error {
 	manifest, err := run.ReadManifest(v.dir)
 	if err != nil {
@@ -178,8 +174,7 @@ func (v *verification) again(ctx context.Context, opts []merit.Option) error {
 	return err
 }
 
-// onlyModules reports whether nothing is wrong with a configuration but that
-// files of rewards are not where it says.
+// onlyModules reports whether a configuration's only problems are missing reward files.
 func onlyModules(err error) bool {
 	return !slices.ContainsFunc(fault.Leaves(err), func(one error) bool {
 		f := fault.As(one)
@@ -187,17 +182,17 @@ func onlyModules(err error) bool {
 	})
 }
 
-// verification is a Run under way.
+// verification is a Run in progress.
 type verification struct {
 	dir     string
 	o       Options
 	cfg     *merit.Config
 	metrics []run.Iteration
-	recipe  recompute.Recipe // without what differs from file to file
+	recipe  recompute.Recipe // without the parts that differ between files
 	report  *Report
 
-	finished bool            // it has a summary
-	checked  map[string]bool // files with the digest of the manifest
+	finished bool            // the run has a summary
+	checked  map[string]bool // files that match the manifest's digest
 }
 
 func (v *verification) find(file string, d recompute.Difference) {

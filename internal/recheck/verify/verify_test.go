@@ -22,6 +22,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/recheck/verify"
 	"github.com/merit-rl/merit/internal/runs/measure"
@@ -69,8 +70,8 @@ func (c *corridor) Exchange(_ context.Context, b *env.Batch, r *env.Reply) error
 
 func (c *corridor) Close() error { return nil }
 
-// arrived is a scorer: a third for an episode that came to the end, and no score
-// for some of the others.
+// arrived is a scorer: a third for an episode that reached the end, and no score for some of
+// the others.
 type arrived struct{ digest string }
 
 func (a arrived) Info() reward.Info {
@@ -112,10 +113,10 @@ func check(t *testing.T, dir string) *verify.Report {
 	return r
 }
 
-// Promise: what a run kept is computed again to the last bit, by every
-// estimator that training has: results of all trajectories, and the advantages
-// of whole groups.
+// Promise: everything that a run saved is recomputed bit for bit, with every estimator of
+// training: results of all trajectories, and the advantages of whole groups.
 func TestARunAgrees(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, settings := range [][]string{
 		{"advantage.estimator=gigpo"},
 		{"advantage.estimator=reinforce_pp", "advantage.invalid_action_penalty=0.1"},
@@ -139,9 +140,8 @@ func TestARunAgrees(t *testing.T) {
 	}
 }
 
-// Promise: a scorer that is not there is no failure of the run: its results are
-// taken as they are stored and the advantages computed from them. One that is
-// another than the run's is.
+// Promise: a missing scorer is not a failure of the run: its stored results are used to
+// compute the advantages. A scorer with a different digest is a failure.
 func TestRewardsThatAreNotTheRuns(t *testing.T) {
 	dir := trained(t)
 	r, err := verify.Run(t.Context(), dir, verify.Options{})
@@ -158,7 +158,7 @@ func TestRewardsThatAreNotTheRuns(t *testing.T) {
 	require.ErrorContains(t, r.Err(), "digest of reward arrived: stored sha256:a, computed sha256:b")
 }
 
-// earlier makes of a run one of a version that kept no digests of files.
+// earlier converts a run to one of a version that stored no digests of files.
 func earlier(t *testing.T, dir string) string {
 	require.NoError(t, os.Remove(filepath.Join(dir, run.DigestsFile)))
 	rewrite(t, filepath.Join(dir, run.ManifestFile), func(m map[string]any) {
@@ -180,10 +180,10 @@ func rewrite(t *testing.T, path string, change func(map[string]any)) {
 	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
-// Promise: one byte that is changed, added or lost in any file of a run that has
-// ended is found, and so is a file that is gone or was put there; the first
-// finding names the file, and of a text the line.
+// Promise: one byte that is changed, added or lost in any file of a finished run is found, and
+// so is a missing or added file; the first finding names the file and, in a text, the line.
 func TestOneByteOfAnyFile(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := trained(t)
 	require.Empty(t, check(t, dir).Findings)
 	files, err := run.Files(dir)
@@ -224,25 +224,24 @@ func TestOneByteOfAnyFile(t *testing.T) {
 	require.ErrorContains(t, check(t, dir).Err(), extra+": file: stored a file, computed nothing")
 }
 
-// Promise: a file in the place of a run directory is refused with the verbs that
-// check a file of results.
+// Promise: a file instead of a run directory is rejected, with the commands that check a file
+// of results.
 func TestAFileIsNotARun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 	_, err := verify.Run(t.Context(), path, verify.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
-	require.ErrorContains(t, err, "files of results hold no digests")
+	require.ErrorContains(t, err, "files of results have no digests")
 	require.Contains(t, fault.As(err).Hint, "merit diff "+path)
 }
 
-// Promise: the figures of a summary are computed again from the episodes and
-// checkpoints that a run has kept, also where it keeps no digests, and the
-// report says that it keeps none.
+// Promise: the figures of a summary are recomputed from the saved episodes and checkpoints,
+// even if a run has no digests, and the report says that it has none.
 func TestFiguresOfASummary(t *testing.T) {
 	dir := earlier(t, trained(t))
 	r := check(t, dir)
 	require.Empty(t, r.Findings)
-	require.Contains(t, r.Unsealed, "the version of merit that made the run kept none")
+	require.Contains(t, r.Unsealed, "the version of Merit that created the run wrote none")
 	for field, value := range map[string]any{
 		"baseline.success": 0.93, "trained.return": 7.5, "trained.success_interval": []any{0.9, 1.0}, "trained.episodes": 5, "trained.length": 2.25,
 		"p_value": 0.001, "p_value_test": "none", "best_iteration": 1, "env_steps": 7, "episodes": 7, "iterations": 9, "starts.distinct": 9,
@@ -272,7 +271,7 @@ func TestFiguresOfASummary(t *testing.T) {
 	require.ErrorContains(t, check(t, dir).Err(), "summary.json: starts.in_training: stored")
 }
 
-// stopper stops a run when its first iteration is finished.
+// stopper stops a run after its first iteration.
 type stopper struct {
 	train.Quiet
 	stop func()
@@ -280,8 +279,8 @@ type stopper struct {
 
 func (s stopper) Iterated(run.Iteration, int) { s.stop() }
 
-// Promise: a run that goes on has no digests until it ends again, and the report
-// says so; then it has those of all its files.
+// Promise: a resumed run has no digests until it stops again, and the report says so; then it
+// has those of all its files.
 func TestARunThatGoesOn(t *testing.T) {
 	dir := trained(t)
 	cfg, err := merit.LoadRun(dir)
@@ -297,7 +296,7 @@ func TestARunThatGoesOn(t *testing.T) {
 	require.Error(t, err)
 	r := check(t, dir)
 	require.Empty(t, r.Findings)
-	require.Contains(t, r.Unsealed, "when the run ends")
+	require.Contains(t, r.Unsealed, "when the run is finished")
 
 	s, err = merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(arrived{"sha256:a"}, 1))
 	require.NoError(t, err)
@@ -309,9 +308,10 @@ func TestARunThatGoesOn(t *testing.T) {
 	require.Empty(t, r.Unsealed)
 }
 
-// Promise: whatever is changed in what a run holds is found, and the first
-// finding names file, trajectory, step, field and both values.
+// Promise: any change in the content of a run is found, and the first finding names file,
+// trajectory, step, field and both values.
 func TestOneChange(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := earlier(t, trained(t))
 	train := filepath.Join(run.Trajectories, run.TrainTrajectories)
 	for _, c := range []struct {
@@ -348,8 +348,7 @@ func TestOneChange(t *testing.T) {
 	require.Empty(t, check(t, dir).Findings)
 }
 
-// episodes rewrites a file with the first trajectory of a whole group that has
-// steps and a score changed.
+// episodes changes the first trajectory of a whole group that has steps and a score.
 func episodes(change func(*rl.Trajectory)) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		var all []*rl.Trajectory
@@ -384,7 +383,7 @@ func flip(t *testing.T, path string) {
 	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
-// below makes a checkpoint count less than no lines.
+// below makes a checkpoint count fewer than no lines.
 func below(t *testing.T, path string) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -397,7 +396,7 @@ func below(t *testing.T, path string) {
 	require.NoError(t, os.WriteFile(path, append(out, sum[:]...), 0o644))
 }
 
-// double appends to a file what it holds.
+// double appends the content of a file to itself.
 func double(t *testing.T, path string) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -414,8 +413,8 @@ func replace(before, now string) func(*testing.T, string) {
 	}
 }
 
-// Promise: a run whose manifest names no environment gives no evidence, and an
-// error that says so.
+// Promise: a run whose manifest names no environment yields no evidence, and the error says
+// so.
 func TestNoEnvironmentNoEvidence(t *testing.T) {
 	dir := trained(t)
 	path := filepath.Join(dir, run.ManifestFile)
@@ -433,7 +432,7 @@ func TestNoEnvironmentNoEvidence(t *testing.T) {
 	require.ErrorContains(t, err, "names no environment")
 }
 
-// Promise: what is no run is an error, not a report.
+// Promise: a folder that is not a run is an error, not a report.
 func TestNoRun(t *testing.T) {
 	_, err := verify.Run(t.Context(), t.TempDir(), verify.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Missing))

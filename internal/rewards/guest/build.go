@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Build builds the reward in folder and returns the module. Languages with a
-// Script have nothing to build.
+// Build builds the reward in folder and returns the module. Do not call it for a language with
+// a Script, which is not built.
 func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -65,18 +65,18 @@ func (l Language) run(ctx context.Context, c Command) error {
 	return nil
 }
 
-// Incomplete says that a program which builds rewards is not there, or not able
-// to build for WebAssembly.
+// Incomplete means that a program that builds rewards is not installed, or cannot build for
+// WebAssembly.
 type Incomplete string
 
-// Error says which, and what it lacks.
+// Error names the program and what it lacks.
 func (i Incomplete) Error() string { return string(i) }
 
 func incomplete(where, what, hint string) error {
 	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, Where: where, Err: Incomplete(what), Hint: hint}
 }
 
-// lack returns the line in which a program says that it is incomplete, or "".
+// lack returns the line in which a program reports that it is incomplete, or "".
 func (l Language) lack(output []byte) string {
 	if l.Lacks == nil {
 		return ""
@@ -89,8 +89,8 @@ func (l Language) lack(output []byte) string {
 	return ""
 }
 
-// lookUp finds a program as its users would: on PATH, or where npm puts the
-// tools of a folder or of one above it, as npx does.
+// lookUp finds a program on PATH or, as npx does, where npm installs the tools of a folder or
+// of a parent folder.
 func lookUp(program, folder string) (string, error) {
 	path, err := exec.LookPath(program)
 	for err != nil {

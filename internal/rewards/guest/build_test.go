@@ -11,9 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
-// Promise: a compiler that npm put into the folder of a reward, or above it,
-// is found without being on PATH; one that is nowhere is named with the way to
-// get it.
+// Promise: a compiler that npm installed into the folder of a reward, or into a parent folder,
+// is found without being on PATH; the error for a missing one says how to install it.
 func TestBuildFindsLocalTools(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
 	lang, err := guest.Find("assemblyscript")

@@ -9,11 +9,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// NewFolder writes files, by slash-separated path, into a folder that is empty
-// or not there: all of them or none. It returns their paths in order.
+// NewFolder writes files, named by slash-separated paths, into a folder that is empty or does
+// not exist: all of them or none. It returns their paths in order.
 func NewFolder(folder string, files map[string][]byte) (paths []string, err error) {
 	if info, err := os.Stat(folder); folder == "" || err == nil && !info.IsDir() {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not a folder", Hint: "choose the name of a new folder; nothing was written"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not a folder", Hint: "choose another name; nothing was written"}
 	}
 	there, err := os.ReadDir(folder)
 	if err == nil && len(there) > 0 {
@@ -42,7 +42,7 @@ func NewFolder(folder string, files map[string][]byte) (paths []string, err erro
 	}
 	if !exists {
 		err = os.Rename(fresh, folder)
-	} else { // it may be a working directory, which must stay the same folder
+	} else { // it may be a working directory, so keep the same folder
 		err = moveInto(folder, fresh)
 	}
 	if err != nil {
@@ -51,7 +51,8 @@ func NewFolder(folder string, files map[string][]byte) (paths []string, err erro
 	return paths, nil
 }
 
-// moveInto moves what is in from into an empty folder, or leaves that empty.
+// moveInto moves the content of from into an empty folder; after an error the folder is empty
+// again.
 func moveInto(folder, from string) error {
 	entries, err := os.ReadDir(from)
 	var moved []string
@@ -64,7 +65,7 @@ func moveInto(folder, from string) error {
 	}
 	if err != nil {
 		for _, path := range moved {
-			_ = os.RemoveAll(path) // the error that counts is the first
+			_ = os.RemoveAll(path) // the first error is reported
 		}
 	}
 	return err

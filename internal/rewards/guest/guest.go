@@ -1,6 +1,5 @@
-// Package guest is the table of languages that rewards are written in: how a
-// folder is recognised, scaffolded and built, and how each language says what
-// the sandbox asks for.
+// Package guest is the table of languages for rewards: how to recognize, scaffold and build a
+// folder, and how to write in each language what the sandbox requires.
 package guest
 
 import (
@@ -17,38 +16,37 @@ import (
 
 // Language is one entry of the table.
 type Language struct {
-	Name  string // as --lang takes it
+	Name  string // value of --lang
 	Title string
-	// Detect reports whether folder holds a reward in this language.
+	// Detect reports whether folder contains a reward in this language.
 	Detect func(folder fs.FS) bool
-	// Script is the file that is run as it is, for languages that are not
-	// built; their Commands and Lacks are nil.
+	// Script is the file that runs without a build; Commands and Lacks of such a language are
+	// nil.
 	Script string
-	// Commands returns what builds the reward in folder into the file out;
-	// both paths are absolute. The error says what is missing for it.
+	// Commands returns the commands that build the reward in folder into the file out; both
+	// paths are absolute. The error says what is missing.
 	Commands func(ctx context.Context, folder, out string) ([]Command, error)
-	// Sources lists the files that Commands reads in folder and, of a package
-	// beside it, elsewhere; folder is absolute. A file that is listed need not
-	// exist. Nil where Commands is.
+	// Sources lists the files that Commands reads in folder and, from a package next to it,
+	// elsewhere; folder is absolute. A listed file may be missing. Sources is nil if Commands
+	// is nil.
 	Sources func(ctx context.Context, folder string) []string
-	// Lacks matches what a program of Commands says if it is incomplete: then
-	// the source is not to blame.
+	// Lacks matches the output of an incomplete program of Commands. Then the source is not
+	// the cause of the error.
 	Lacks *regexp.Regexp
-	// Needs lists the programs that Commands starts, each with how to get it.
+	// Needs lists the programs that Commands starts, each with instructions to install it.
 	Needs map[string]string
-	// Test is the command that tests the function as such, without Merit, in
-	// the folder of a new reward; nil if the language has none everywhere.
+	// Test is the command that tests the function without Merit, in the folder of a new
+	// reward; nil if no such command works everywhere.
 	Test []string
-	// Template is the folder under templates/ that a new reward begins from.
+	// Template is the folder under templates/ for new rewards.
 	Template string
-	// SDK says which files of the SDK a new reward gets.
+	// SDK lists the files of the SDK that a new reward gets.
 	SDK []Copy
 	// Export says how this language exports the function called name.
 	Export func(name string) string
 }
 
-// Copy is a file or a folder among the files of an SDK and the folder of a new
-// reward that it goes to.
+// Copy is a file or folder of an SDK and its folder in a new reward.
 type Copy struct {
 	Files    fs.FS
 	From, To string
@@ -61,7 +59,7 @@ type Command struct {
 	Args []string
 }
 
-// String shows the command as one would type it.
+// String returns the command as typed in a shell.
 func (c Command) String() string { return strings.Join(append(c.Env, c.Args...), " ") }
 
 // Find returns the language called name.
@@ -79,11 +77,11 @@ func Find(name string) (Language, error) {
 	}
 }
 
-// Detect finds the reward in path: a folder with its source, or one with the
-// source in a subfolder called reward.
+// Detect finds the reward in path: a folder with its source, or one with the source in a
+// subfolder called reward.
 func Detect(path string) (Language, string, error) {
 	if info, err := os.Stat(path); err != nil {
-		return Language{}, "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "give the folder of a reward"}
+		return Language{}, "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "name the folder of a reward"}
 	} else if !info.IsDir() {
 		path = filepath.Dir(path)
 	}
@@ -95,13 +93,12 @@ func Detect(path string) (Language, string, error) {
 		}
 	}
 	return Language{}, "", &fault.Error{
-		Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no reward that can be built",
-		Hint: "give the folder of the source, or begin with merit reward new",
+		Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no reward that can be built",
+		Hint: "name the folder of the source, or create a reward with merit reward new",
 	}
 }
 
-// SourceOf returns the title of the language that a file is the source of, if
-// it is one that is built.
+// SourceOf returns the title of the language of a source file, if it is a compiled language.
 func SourceOf(path string) (title string, ok bool) {
 	title, ok = map[string]string{
 		".go": "Go", ".rs": "Rust", ".c": "C", ".cc": "C++", ".cpp": "C++", ".cxx": "C++", ".ts": "AssemblyScript",
@@ -109,8 +106,8 @@ func SourceOf(path string) (title string, ok bool) {
 	return title, ok
 }
 
-// AnyLanguage says how each language that is built exports the function called
-// name, for a module that does not show what it was written in.
+// AnyLanguage says how each compiled language exports the function called name, for a module
+// that does not show its language.
 func AnyLanguage(name string) string {
 	var titles, ways []string
 	for _, l := range Languages() {
@@ -129,7 +126,7 @@ func AnyLanguage(name string) string {
 	return strings.Join(ways, "\n")
 }
 
-// has makes a Detect that looks for any file that matches one of patterns.
+// has returns a Detect that looks for a file that matches one of patterns.
 func has(patterns ...string) func(fs.FS) bool {
 	return func(folder fs.FS) bool {
 		for _, p := range patterns {

@@ -10,13 +10,12 @@ import (
 	sdkpython "github.com/merit-rl/merit/sdk/python"
 )
 
-// Languages returns the table. The order decides which one a folder with
-// several is taken for.
+// Languages returns the table. If a folder matches several languages, the first one is used.
 func Languages() []Language {
 	return []Language{golang(), rust(), c(), cpp(), assemblyScript(), python(), javaScript()}
 }
 
-// How to get a toolchain.
+// Instructions to install a toolchain.
 const (
 	debianC = "on Debian: apt-get install clang lld"
 	npmAS   = "install Node.js, then, in the folder of the reward: npm install assemblyscript@0.28.20"
@@ -49,18 +48,17 @@ func golang() Language {
 	}
 }
 
-// clang returns the command that builds the files that match pattern without
-// a C library.
+// clang returns a Commands that builds the files that match pattern, without a C library.
 func clang(compiler, pattern string, flags ...string) func(ctx context.Context, folder, out string) ([]Command, error) {
 	return func(_ context.Context, folder, out string) ([]Command, error) {
 		args := append([]string{compiler, "--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-nostdlib", "-I."}, flags...)
 		args = append(args, "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", out)
-		sources, _ := fs.Glob(os.DirFS(folder), pattern) // the pattern is well-formed
+		sources, _ := fs.Glob(os.DirFS(folder), pattern) // the pattern is valid
 		return []Command{{Dir: folder, Args: append(args, sources...)}}, nil
 	}
 }
 
-// clangLacks is what a clang without linker, or built without WebAssembly, says.
+// clangLacks matches the errors of a clang without a linker or without WebAssembly.
 var clangLacks = regexp.MustCompile(`wasm-ld.*(doesn't exist|not found|No such file)|invalid linker name|No available targets|unable to create target|unknown target triple`)
 
 func exportC(name string) string {
@@ -107,8 +105,8 @@ func assemblyScript() Language {
 	}
 }
 
-// python rewards run as they are. The SDK goes with them for editors and for
-// tests outside the sandbox, which brings its own.
+// python describes rewards that run from source. New rewards get the SDK for editors and for
+// tests outside the sandbox; the sandbox has its own.
 func python() Language {
 	return Language{
 		Name:     "python",
@@ -127,8 +125,8 @@ func python() Language {
 	}
 }
 
-// javaScript rewards run as they are. The module "merit" goes with them for
-// editors and for tests outside the sandbox, which brings its own.
+// javaScript describes rewards that run from source. New rewards get the module "merit" for
+// editors and for tests outside the sandbox; the sandbox has its own.
 func javaScript() Language {
 	return Language{
 		Name:     "js",

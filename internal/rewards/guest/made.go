@@ -7,9 +7,9 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// traces are what compilers leave in a module: in the custom sections producers
-// and name, or as exports and imports that nobody else makes. Stripped modules
-// of clang say nothing.
+// traces are the marks of compilers in a module: in the custom sections producers and name, or
+// exports and imports that no other compiler creates. Stripped modules from clang have no
+// marks.
 var traces = []struct{ language, section, text, export, imported string }{
 	{language: "go", section: "producers", text: "Go cmd/compile"},
 	{language: "go", section: "go:buildid"},
@@ -25,7 +25,7 @@ var traces = []struct{ language, section, text, export, imported string }{
 	{language: "assemblyscript", imported: "env.abort"},
 }
 
-// Made finds out which language a module was written in, if it shows.
+// Made returns the language of a module, if it can be determined.
 func Made(x *sandbox.Inspection) (Language, bool) {
 	for _, t := range traces {
 		if !found(x, t.section, t.text, t.export, t.imported) {

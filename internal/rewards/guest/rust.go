@@ -12,12 +12,12 @@ import (
 
 const debianRust = "with rustup: rustup target add wasm32-unknown-unknown; on Debian: apt-get install rustc libstd-rust-dev-wasm32 lld"
 
-// rustTargets are what a reward may be built for, the best first: it needs
-// nothing of a system. The others are one target, which got its new name with
-// Rust 1.78 and lost its old one with 1.84.
+// rustTargets are the targets for rewards, the best first: it needs no system interface. The
+// others are the same target, which got its new name in Rust 1.78 and lost its old one in
+// 1.84.
 var rustTargets = []string{"wasm32-unknown-unknown", "wasm32-wasip1", "wasm32-wasi"}
 
-// rust builds with a plain rustc, which needs no network.
+// rust builds with plain rustc, which needs no network.
 func rust() Language {
 	return Language{
 		Name:   "rust",
@@ -49,16 +49,16 @@ func rust() Language {
 	}
 }
 
-// rustTarget returns the first target whose standard library the rustc of a
-// folder has, or rustTargets' first where there is no rustc to ask.
+// rustTarget returns the first target whose standard library is installed for the rustc of a
+// folder, or the first of rustTargets if there is no rustc.
 func rustTarget(ctx context.Context, folder string) (string, error) {
 	rustc, err := lookUp("rustc", folder)
 	if err != nil {
-		return rustTargets[0], nil // running it says what is missing
+		return rustTargets[0], nil // running it reports what is missing
 	}
 	ask := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, rustc, args...)
-		cmd.Dir = folder // where a toolchain may be chosen
+		cmd.Dir = folder // a folder can choose a toolchain
 		text, err := cmd.CombinedOutput()
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
@@ -69,7 +69,7 @@ func rustTarget(ctx context.Context, folder string) (string, error) {
 	if ctx.Err() != nil {
 		return "", err
 	} else if err != nil {
-		return "", incomplete(rustc, "does not run:\n"+version, "make rustc --version work; "+debianRust)
+		return "", incomplete(rustc, "does not work:\n"+version, "make rustc --version work; "+debianRust)
 	}
 	for _, target := range rustTargets {
 		dir, err := ask("--print", "target-libdir", "--target", target)

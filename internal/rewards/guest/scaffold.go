@@ -16,20 +16,20 @@ import (
 //go:embed all:templates
 var templates embed.FS
 
-// Conversations are the fixtures of every new reward, for rewards without any.
+// Conversations are the fixtures of every new reward, and of rewards without fixtures.
 //
 //go:embed templates/all/fixtures/answers.jsonl
 var Conversations []byte
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 
-// Scaffold writes a new reward, named after its folder, into folder, which
-// must not exist or be empty: source, a test, fixtures with golden results and
-// a README. It returns the files it wrote, in order.
+// Scaffold writes a new reward, named after its folder, into folder, which must be empty or
+// not exist: source, a test, fixtures with golden results and a README. It returns the written
+// files in order.
 func (l Language) Scaffold(folder string) ([]string, error) {
 	name := filepath.Base(folder)
 	if !validName.MatchString(name) {
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: "is no name for a reward", Hint: "use lower-case letters, digits, - and _, beginning with a letter"}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: "is not a valid name for a reward", Hint: "use lower-case letters, digits, - and _, starting with a letter"}
 	}
 	w := &scaffold{files: map[string][]byte{}, facts: facts{Name: name, Script: l.Script, Test: strings.Join(l.Test, " ")}}
 	parts := []string{"all", l.Template}
@@ -54,10 +54,10 @@ type scaffold struct {
 	files map[string][]byte
 }
 
-// facts are what templates may ask for.
+// facts are the variables of templates.
 type facts struct{ Name, Script, Test string }
 
-// template writes the files under root; names lose .tmpl.
+// template writes the files under root and removes .tmpl from their names.
 func (w *scaffold) template(root string) error {
 	return fs.WalkDir(templates, root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -11,8 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
-// Promise: the test that a new reward comes with passes at once, with nothing
-// installed but the language.
+// Promise: the test of a new reward passes at once, with only the language installed.
 func TestNewRewardsTestThemselves(t *testing.T) {
 	needs := map[string]struct {
 		hint  string

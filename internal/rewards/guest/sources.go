@@ -14,8 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/built"
 )
 
-// trees returns a Sources that lists the files below the roots which keep
-// wants.
+// trees returns a Sources that lists the files in the roots for which keep returns true.
 func trees(keep func(name string, depth int) bool, roots ...string) func(context.Context, string) []string {
 	return func(_ context.Context, folder string) []string {
 		var sources []string
@@ -23,7 +22,7 @@ func trees(keep func(name string, depth int) bool, roots ...string) func(context
 			root = filepath.Join(folder, root)
 			_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 				switch {
-				case err != nil: // the compiler says what it cannot read
+				case err != nil: // the compiler reports what it cannot read
 				case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
 					return fs.SkipDir
 				case !e.IsDir() && keep(e.Name(), strings.Count(path[len(root):], string(filepath.Separator))):
@@ -36,7 +35,7 @@ func trees(keep func(name string, depth int) bool, roots ...string) func(context
 	}
 }
 
-// cSource keeps headers, and what is compiled of the folder itself.
+// cSource keeps headers, and the compiled files of the folder itself.
 func cSource(name string, depth int) bool {
 	return slices.Contains([]string{".h", ".hh", ".hpp", ".inc", ".def"}, filepath.Ext(name)) || depth == 1 && built.Unit(name)
 }
@@ -48,7 +47,7 @@ func tsSource(name string, _ int) bool {
 
 func anyFile(string, int) bool { return true }
 
-// goPackage is what go list says of a package.
+// goPackage is the output of go list for a package.
 type goPackage struct {
 	Dir        string
 	Standard   bool
@@ -59,14 +58,13 @@ type goPackage struct {
 	}
 }
 
-// goSources lists the files of every package that is compiled into a reward,
-// but for those of the standard library and of the module cache, which do not
-// change.
+// goSources lists the files of every package that is compiled into a reward, except those of
+// the standard library and of the module cache, which do not change.
 func goSources(ctx context.Context, folder string) []string {
 	sources := []string{filepath.Join(folder, "go.mod"), filepath.Join(folder, "go.sum")}
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=Dir,Standard,EmbedFiles,Module", ".")
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "PWD="+folder)
-	output, _ := cmd.Output() // the build that follows says what is wrong
+	output, _ := cmd.Output() // the following build reports errors
 	for dec := json.NewDecoder(bytes.NewReader(output)); ; {
 		var p goPackage
 		if dec.Decode(&p) != nil {
@@ -78,7 +76,7 @@ func goSources(ctx context.Context, folder string) []string {
 	}
 }
 
-// changes reports whether the files of a package are somebody's to edit.
+// changes reports whether the files of a package can be edited.
 func (p goPackage) changes(folder string) bool {
 	if p.Dir == folder || strings.HasPrefix(p.Dir, folder+string(filepath.Separator)) {
 		return true

@@ -13,8 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
-// build builds a reward in a language with the programs of a folder, each a
-// shell script, as the whole machine.
+// build builds a reward with only the programs in a folder, each a shell script.
 func build(t *testing.T, language string, programs map[string]string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
@@ -28,8 +27,8 @@ func build(t *testing.T, language string, programs map[string]string) (string, e
 	return string(wasm), err
 }
 
-// rustc is one that knows some targets and has the library of others. What it
-// builds is the name of the target.
+// rustc is a fake rustc that knows some targets and has the libraries of others. It writes the
+// name of the target as its output.
 func rustc(t *testing.T, known, installed string) map[string]string {
 	lib := t.TempDir()
 	for target := range strings.FieldsSeq(installed) {
@@ -50,8 +49,8 @@ if [ "$print" ]; then echo "` + lib + `/$target"; else printf %s "$target" > "$o
 `}
 }
 
-// Promise: a Rust reward is built for a target that the rustc at hand has,
-// whatever its version calls it.
+// Promise: a Rust reward is built for a target that the installed rustc supports, under the
+// name that its version uses.
 func TestRustPicksItsTarget(t *testing.T) {
 	const current, old = "wasm32-unknown-unknown wasm32-wasip1", "wasm32-unknown-unknown wasm32-wasi"
 	for _, c := range []struct{ known, installed, want string }{
@@ -66,8 +65,8 @@ func TestRustPicksItsTarget(t *testing.T) {
 	}
 }
 
-// Promise: a toolchain that is not there or not complete is named as such, with
-// the way to complete it; the source is not blamed.
+// Promise: a missing or incomplete toolchain is reported as such, with instructions to install
+// it; the source is not blamed.
 func TestIncompleteToolchains(t *testing.T) {
 	says := func(text string) string { return "echo '" + text + "' >&2\nexit 1\n" }
 	clang14 := says(`clang: error: unable to execute command: Executable "wasm-ld" doesn'"'"'t exist!`)
@@ -101,8 +100,7 @@ func TestIncompleteToolchains(t *testing.T) {
 	}
 }
 
-// Promise: a compiler that is complete and refuses the source is not called
-// incomplete.
+// Promise: a complete compiler that rejects the source is not reported as incomplete.
 func TestSourceIsToBlame(t *testing.T) {
 	_, err := build(t, "c", map[string]string{"clang": "echo 'reward.c:1:1: error: unknown type name' >&2\nexit 1\n"})
 	var f *fault.Error

@@ -27,23 +27,23 @@ func newBenchCmd(h *console.Host) *cobra.Command {
 	o := &benchOptions{host: h, Duration: 200 * time.Millisecond}
 	return console.Verb(&cobra.Command{
 		Use:   "bench [FOLDER|MODULE]",
-		Short: "Measure fuel, time and memory of a reward against the limits",
-		Long: `Bench scores each fixture again and again, one at a time and with full isolation,
-and prints fuel, mean, median and 99th percentile; then, for each limit, what
-was used at most and what share of the limit that is.`,
+		Short: "Measure the fuel, time and memory of a reward, and compare them with the limits",
+		Long: `Bench scores each fixture repeatedly, one at a time and with full isolation, and
+prints fuel, mean, median and 99th percentile. For each limit, it prints the largest
+use and its share of the limit.`,
 		Example: "  merit reward bench exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}, o)
 }
 
-// measurement is what one fixture costs.
+// measurement is the cost of one fixture.
 type measurement struct {
 	ID          string         `json:"id"`
 	Outcome     reward.Outcome `json:"outcome"`
 	Evaluations int            `json:"evaluations"`
 	Fuel        uint64         `json:"fuel"`
-	FuelShare   float64        `json:"fuel_share"` // of the limit
+	FuelShare   float64        `json:"fuel_share"` // share of the limit
 	MeanNS      float64        `json:"mean_ns"`
 	P50NS       int64          `json:"p50_ns"`
 	P99NS       int64          `json:"p99_ns"`
@@ -77,7 +77,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	return o.report(j.Modules[0], all)
 }
 
-// measure scores t until the time is over; the first evaluations warm up and
+// measure scores t repeatedly until the time is over; the first evaluations are a warm-up and
 // do not count.
 func (o *benchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Trajectory) (measurement, error) {
 	const warmUp = 3

@@ -22,7 +22,7 @@ import (
 
 type buildOptions struct {
 	host *console.Host
-	Out  string `flag:"out" usage:"the module to write (default: reward.wasm in the folder, which each build replaces; of other files only a module)"`
+	Out  string `flag:"out" usage:"module to write (default: reward.wasm in the folder, which each build replaces); an existing file is replaced only if it is a module"`
 }
 
 func newBuildCmd(h *console.Host) *cobra.Command {
@@ -30,9 +30,9 @@ func newBuildCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "build [FOLDER]",
 		Short: "Build the reward in a folder into reward.wasm",
-		Long: `Build finds out the language of the reward in a folder, runs its compiler and puts
-manifest.json into the module. A reward that is run from its source has nothing
-to build: it is loaded once, so that mistakes show.`,
+		Long: `Build detects the language of the reward in a folder, runs its compiler and adds
+manifest.json to the module. A reward that runs from source is not built: Build only
+loads it once to find errors.`,
 		Example: "  merit reward build exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -57,7 +57,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	sources, err := readSources(cmd.Context(), lang, folder, target(args)) // before the build: what is edited during it counts as changed
+	sources, err := readSources(cmd.Context(), lang, folder, target(args)) // before the build, so that edits during the build count as changes
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// module is what there is to say of a build.
+// module is the result of a build.
 type module struct {
 	Module   string `json:"module"`
 	Language string `json:"language"`
@@ -90,7 +90,7 @@ type module struct {
 	Digest   string `json:"digest"`
 }
 
-// load tries a script, which is not built.
+// load loads a script, which is not built, to find errors.
 func (o *buildOptions) load(ctx context.Context, lang guest.Language, path string) error {
 	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), Named{Path: path})
 	if err != nil {
@@ -101,11 +101,11 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(b)
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  runs as it is: nothing to build  %s\n", b.Module, lang.Title, b.Digest)
+	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  runs from source: nothing to build  %s\n", b.Module, lang.Title, b.Digest)
 	return err
 }
 
-// write writes the module, and where it was built from if that is elsewhere.
+// write writes the module and, if it is outside the source folder, a record of its sources.
 func (o *buildOptions) write(path string, wasm []byte, folder string) error {
 	if err := built.Vacant(path, folder); err != nil && path != "-" {
 		return err
@@ -124,8 +124,8 @@ func (o *buildOptions) write(path string, wasm []byte, folder string) error {
 	return built.Place(path, folder)
 }
 
-// readSources computes the digests of everything that decides about the module
-// that is built from the language's folder within target.
+// readSources returns the digests of everything that determines the module built from folder
+// within target.
 func readSources(ctx context.Context, lang guest.Language, folder, target string) (built.Files, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -141,8 +141,8 @@ func readSources(ctx context.Context, lang guest.Language, folder, target string
 	return files, nil
 }
 
-// readManifest reads manifest.json beside the source: what the module says
-// about itself. Without one, the folder's name is the reward's.
+// readManifest reads manifest.json next to the source. Without it, the reward is named after
+// the folder.
 func readManifest(folder string) (sandbox.Manifest, error) {
 	var m sandbox.Manifest
 	path := filepath.Join(folderOf(folder), "manifest.json")
@@ -166,7 +166,7 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 	return m, nil
 }
 
-// ByteCount shows a size with the unit that fits.
+// ByteCount formats a size with a suitable unit.
 func ByteCount(n int) string {
 	switch {
 	case n >= 1<<20:

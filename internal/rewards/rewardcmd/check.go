@@ -24,8 +24,8 @@ type checkOptions struct {
 	host *console.Host
 	Data string `flag:"data" usage:"trajectories to try (default: the reward's fixtures)"`
 	Script
-	Conformance bool `flag:"conformance" usage:"check the SDK behind a conformance guest"`
-	Strict      bool `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
+	Conformance bool `flag:"conformance" usage:"check an SDK by its conformance guest"`
+	Strict      bool `flag:"strict" usage:"treat it as an error if the reward tried to load something that the sandbox does not have (exit code 5)"`
 	Sandbox     sandbox.Config
 }
 
@@ -33,18 +33,18 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "check [FOLDER|MODULE]",
-		Short: "Check everything that the sandbox asks of a reward",
-		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
-twice, in reverse order and without the compiler, and demands the same results
-and the same fuel each time. A script that takes lists is also given all fixtures
-in one call, and must say the same scores, unless it says that it compares
-(batch). A parameter that no column of the fixtures fills is an error; without
-fixtures, a reward that requires columns needs --data. It reports every problem
-at once. With --isolation
-shared, it shows whether a reward remembers what it should not. It ends with the
-digest of what was checked: a reward with another one was not. It warns of what
-the reward asked for while it was loaded and did not get, such as a package that
-is not there; with --strict that is an error.
+		Short: "Check that a reward meets all requirements of the sandbox",
+		Long: `Check verifies that a module passes the checks at load time and follows the calling
+convention. It scores the fixtures twice, in reverse order and without the compiler,
+and requires the same results and the same fuel each time. If a script takes lists,
+Check also scores all fixtures in one call, and requires the same scores unless the
+script declares that it compares trajectories (batch). A parameter that no column of
+the fixtures fills is an error. Without fixtures, a reward that requires columns needs
+--data. Check reports every problem at once. With --isolation shared, it shows whether
+a reward keeps state between calls. Finally, it prints the digest of the checked
+reward; the result applies only to this digest. Check warns if the reward tried to
+load something that is not available, such as a missing package; with --strict this
+is an error.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
@@ -94,8 +94,8 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(Missed(o.host, o.Strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
 }
 
-// lacking says that a reward needs columns which Merit's own conversations do not
-// have, so that every evaluation of them would fail; nil of fixtures.
+// lacking returns an error if a reward needs columns that Merit's own conversations do not
+// have, so that every evaluation of them would fail. It returns nil for fixtures.
 func lacking(files []fixtureFile, info reward.Info, path string) error {
 	if files[0].path != builtin || info.Entry == nil {
 		return nil
@@ -112,16 +112,17 @@ func lacking(files []fixtureFile, info reward.Info, path string) error {
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Missing, Where: path,
 		What: fmt.Sprintf("nothing was checked: %s needs a column for each of %s, which Merit's own conversations do not have", info.Entry.Function, strings.Join(needs, ", ")),
-		Hint: "check it with rows of yours: merit reward check " + console.Quote(path) + " --data rows.jsonl",
+		Hint: "check it with your own rows: merit reward check " + console.Quote(path) + " --data rows.jsonl",
 	}
 }
 
-// unfilled says which parameters of a reward no column of its fixtures fills.
+// unfilled returns an error for the parameters of a reward that no column of its fixtures
+// fills.
 func unfilled(files []fixtureFile, info reward.Info) error {
 	doubts := scoring.NewDoubts(reward.NewPool([]reward.Weighted{{Scorer: described{info: info}}}, 1))
 	n := 0
 	for _, f := range files {
-		if f.path == builtin { // these have nobody's columns
+		if f.path == builtin { // these have no columns
 			return nil
 		}
 		for _, t := range f.trajectories {
@@ -132,13 +133,13 @@ func unfilled(files []fixtureFile, info reward.Info) error {
 	var problems []error
 	for _, w := range doubts.Warnings() {
 		if w.Kind == scoring.UnfilledParameter {
-			problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: files[0].path, What: w.What, Hint: w.Hint + "; or give it a value by --with"})
+			problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: files[0].path, What: w.What, Hint: w.Hint + "; or set it with --with"})
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// described is a scorer that only says what it is.
+// described is a scorer that only has an Info.
 type described struct {
 	reward.Scorer
 	info reward.Info
@@ -147,9 +148,9 @@ type described struct {
 // Info implements reward.Scorer.
 func (d described) Info() reward.Info { return d.info }
 
-// alone scores the fixtures of each file in one call, where the function takes
-// lists and is called with one trajectory, and demands the same scores: a reward
-// that compares says a constant of each alone.
+// alone checks a function that takes lists but is called with one trajectory: it scores the
+// fixtures of each file in one call and requires the same scores. A reward that compares
+// trajectories gives each the same score if it sees it alone.
 func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, first checkRun) (differs, err error) {
 	e := first.reward.Entry
 	if e == nil || !e.Lists || first.reward.Group {
@@ -168,15 +169,15 @@ func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, 
 			}
 			return &fault.Error{
 				Boundary: fault.Sandbox, Kind: fault.Invalid, Where: f.path + ": " + t.ID,
-				What: fmt.Sprintf("%s compares: the score is %g alone, and %g in one call with the others", e.Function, one.Result.Score, all.Result.Score),
-				Hint: `say in the reward what it gets in one call: __merit__ = {"batch": "group"}, or a number of trajectories in the place of "group"; or give --batch`,
+				What: fmt.Sprintf("%s compares trajectories: the score is %g alone, and %g in one call with the others", e.Function, one.Result.Score, all.Result.Score),
+				Hint: `declare in the reward what it gets in one call: __merit__ = {"batch": "group"}, or a number of trajectories instead of "group"; or use --batch`,
 			}, nil
 		}
 	}
 	return nil, nil
 }
 
-// conform runs every case of sdk/conformance.
+// conform runs all cases of sdk/conformance.
 func (o *checkOptions) conform(ctx context.Context, n Named) error {
 	j, err := Load(ctx, o.host, o.Sandbox, n)
 	if err != nil {
@@ -187,7 +188,7 @@ func (o *checkOptions) conform(ctx context.Context, n Named) error {
 	for _, f := range conformance.Run(ctx, j.Parts[0].Scorer) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: f.String(),
-			Hint: "sdk/conformance/README.md says what the guest reports for each part",
+			Hint: "see sdk/conformance/README.md for what the guest reports for each part",
 		})
 	}
 	if ctx.Err() != nil {
@@ -196,7 +197,7 @@ func (o *checkOptions) conform(ctx context.Context, n Named) error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(o.host.Stdout, "conforms: every field is read and every kind of result is written")
+	_, err = fmt.Fprintln(o.host.Stdout, "conforms: the guest reads every field and writes every kind of result")
 	return err
 }
 
@@ -204,11 +205,11 @@ func (o *checkOptions) conform(ctx context.Context, n Named) error {
 type checkRun struct {
 	name        string
 	reward      reward.Info
-	evaluations [][]reward.Evaluation // by file and trajectory
+	evaluations [][]reward.Evaluation // [files][trajectories]
 }
 
-// runs scores the fixtures in every way that must make no difference. A
-// script is not run without the compiler: its interpreter would take minutes.
+// runs scores the fixtures in all the ways that must give the same results. It does not run a
+// script without the compiler, because the interpreter would take minutes.
 func (o *checkOptions) runs(ctx context.Context, n Named, files []fixtureFile, script bool) ([]checkRun, error) {
 	all, err := o.passes(ctx, o.Sandbox, n, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
 	if err != nil || script {
@@ -219,8 +220,8 @@ func (o *checkOptions) runs(ctx context.Context, n Named, files []fixtureFile, s
 	more, err := o.passes(ctx, cfg, n, files, pass{"without the compiler", false})
 	if err == nil && more[0].reward.Digest != all[0].reward.Digest {
 		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: "it was replaced while it was checked: " + all[0].reward.Digest + " became " + more[0].reward.Digest,
-			Hint: "check it again when nothing writes to it",
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: "the reward was replaced during the check: " + all[0].reward.Digest + " became " + more[0].reward.Digest,
+			Hint: "check it again while no program writes to it",
 		}
 	}
 	return append(all, more...), err
@@ -253,7 +254,8 @@ func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, n Named, 
 	return runs, nil
 }
 
-// inFull returns the command that shows one trajectory of those that cmd tried.
+// inFull returns a function that returns the command that shows one of the trajectories of
+// cmd.
 func inFull(cmd *cobra.Command, reward string) func(id string) string {
 	given := console.Given(cmd, "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
 	return func(id string) string {
@@ -262,7 +264,7 @@ func inFull(cmd *cobra.Command, reward string) func(id string) string {
 	}
 }
 
-// compare demands scores and equal results in all runs.
+// compare requires scores and equal results in all runs.
 func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFile, runs []checkRun) error {
 	var problems []error
 	for k, f := range files {
@@ -271,7 +273,7 @@ func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFil
 			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
 				problems = append(problems, &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
-					Hint: inFull(t.ID) + " shows it in full" + f.others(),
+					Hint: inFull(t.ID) + "shows the full result" + f.others(),
 				})
 			}
 			problems = append(problems, o.differs(f, t, k, i, runs))
@@ -280,22 +282,22 @@ func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFil
 	return errors.Join(problems...)
 }
 
-// others says that a reward may need other rows than Merit's own conversations.
+// others suggests other rows than Merit's own conversations.
 func (f fixtureFile) others() string {
 	if f.path != builtin {
 		return ""
 	}
-	return "; if the reward needs other rows than Merit's own conversations, give yours by --data"
+	return "; if the reward needs other rows than Merit's own conversations, use --data"
 }
 
-// differs names the first run in which a fixture has another result than in
-// the first one. What an instance that is used again needs in fuel may vary.
+// differs returns an error for the first run in which a fixture has a different result than in
+// the first run. The fuel of a reused instance may vary.
 func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, runs []checkRun) error {
-	hint := "a reward must be a function of its input: no clock, no random numbers, no state from earlier calls"
+	hint := "make the reward a function of its input: no clock, no random numbers, no state from earlier calls"
 	result := func(r checkRun) string {
 		e := r.evaluations[file][i]
 		if o.Sandbox.Isolation == sandbox.Shared {
-			e.Fuel, hint = 0, "the reward remembers earlier calls: use isolation snapshot, which is the default, or forget them"
+			e.Fuel, hint = 0, "use isolation snapshot (the default), or remove the state that the reward keeps between calls"
 		}
 		return comparison(scoring.NewResult(t, e))
 	}
@@ -311,7 +313,7 @@ func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, run
 	return nil
 }
 
-// comparison is a result with its fuel as text.
+// comparison formats a result with its fuel.
 func comparison(r scoring.Result) string {
 	line, err := json.Marshal(r)
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// staticProblems says everything that is wrong with the module in a file, as
-// far as it shows without running it, and how to mend it in the language that
-// the module, or else the folder at source, is written in.
+// staticProblems returns every problem of the module that can be found without running it,
+// with a hint for the language of the module or else of the folder source.
 func staticProblems(module, source string, limits sandbox.Limits) error {
 	x, err := sandbox.Inspect(module, limits)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// fixtureFile is a file of trajectories that a reward is tried on.
+// fixtureFile is a file of trajectories for trying a reward.
 type fixtureFile struct {
 	path         string
 	trajectories []*rl.Trajectory
@@ -30,20 +30,19 @@ type fixtureFile struct {
 
 const expectedSuffix = ".expected.jsonl"
 
-// expected is the path of the golden results.
+// expected returns the path of the golden results.
 func (f fixtureFile) expected() string {
 	return strings.TrimSuffix(f.path, ".jsonl") + expectedSuffix
 }
 
-// readFixtures reads the fixtures of a reward: data if it is named, else
-// fixtures/*.jsonl in the reward's folder, else, if sample is set, the
-// conversations that every new reward begins with.
+// readFixtures reads the fixtures of a reward: data if it is set, else fixtures/*.jsonl in the
+// reward's folder, else, if sample is true, the conversations of new rewards.
 func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
 	var paths []string
 	if data != "" {
 		paths = []string{data}
 	} else {
-		found, _ := fs.Glob(os.DirFS(folder), "fixtures/*.jsonl") // the pattern is well-formed
+		found, _ := fs.Glob(os.DirFS(folder), "fixtures/*.jsonl") // the pattern is valid
 		for _, path := range found {
 			if !strings.HasSuffix(path, expectedSuffix) {
 				paths = append(paths, filepath.Join(folder, path))
@@ -69,14 +68,14 @@ func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
 	}
 	if len(files) == 0 {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: "holds no fixtures",
-			Hint: "put trajectories into fixtures/<name>.jsonl, or name a file with --data",
+			Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: "contains no fixtures",
+			Hint: "write trajectories to fixtures/<name>.jsonl, or name a file with --data",
 		}
 	}
 	return files, nil
 }
 
-// Sample returns the conversations that every new reward begins with.
+// Sample returns the conversations of new rewards.
 func Sample() ([]*rl.Trajectory, error) {
 	in, err := jsonl.NewReader(builtin, bytes.NewReader(guest.Conversations))
 	if err != nil {
@@ -106,7 +105,7 @@ func (f fixtureFile) evaluate(ctx context.Context, j *merit.Rewards, reverse boo
 	order, ends := pool.Units(f.trajectories)
 	evaluations := make([]reward.Evaluation, len(f.trajectories))
 	for k := range ends {
-		if reverse { // of what is scored together: it stays as it is
+		if reverse { // reverse the groups, and keep the order within each
 			k = len(ends) - 1 - k
 		}
 		from := 0
@@ -128,10 +127,10 @@ func (f fixtureFile) evaluate(ctx context.Context, j *merit.Rewards, reverse boo
 	return evaluations, nil
 }
 
-// builtin stands for the path of the conversations that every new reward begins with.
+// builtin replaces the path of the conversations of new rewards.
 const builtin = "built-in"
 
-// golden is a result without the fuel, which every compiler changes.
+// golden is a result without the fuel, which depends on the compiler.
 type golden struct {
 	scoring.Result
 	Fuel *uint64 `json:"fuel,omitempty"`

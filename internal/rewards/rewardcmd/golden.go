@@ -32,9 +32,9 @@ func newTestCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "test [FOLDER|MODULE]",
 		Short: "Compare a reward's results with its golden fixtures",
-		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the
-results with fixtures/<name>.expected.jsonl, but for fuel. With --update it
-writes the results there instead: read the difference before you keep it.`,
+		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the results
+with fixtures/<name>.expected.jsonl, except for fuel. With --update it writes the
+results to that file instead; review the difference before you keep it.`,
 		Example: "  merit reward test exactness\n  merit reward test exactness --update",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -99,13 +99,13 @@ func (o *testOptions) file(ctx context.Context, j *merit.Rewards, f fixtureFile)
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Data, Kind: fault.Missing, Where: f.path, What: "has no golden results", Err: err,
-			Hint: "merit reward test --update writes them",
+			Hint: "write them with merit reward test --update",
 		}
 	}
 	return differences(f, got, bytes.Split(bytes.TrimSpace(data), []byte("\n")))
 }
 
-// differences makes an error of every line that is not as expected.
+// differences returns an error for every line that differs from the expected one.
 func differences(f fixtureFile, got, want [][]byte) error {
 	var problems []error
 	differs := func(line int, what string) {
@@ -117,9 +117,9 @@ func differences(f fixtureFile, got, want [][]byte) error {
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(want):
-			differs(i, fmt.Sprintf("is missing; the reward says\n%s", got[i]))
+			differs(i, fmt.Sprintf("is missing from the golden results; the result is\n%s", got[i]))
 		case i >= len(got):
-			differs(i, "there is no such fixture any more")
+			differs(i, "the fixture no longer exists")
 		case !sameJSON(got[i], want[i]):
 			differs(i, f.trajectories[i].ID+": "+difference(got[i], want[i]))
 		}
@@ -127,8 +127,8 @@ func differences(f fixtureFile, got, want [][]byte) error {
 	return errors.Join(problems...)
 }
 
-// difference says in which fields two results differ. What a reward that failed
-// has to say, such as a traceback, is shown as it was written.
+// difference says in which fields two results differ. The reason of a failed reward, such as a
+// traceback, keeps its line breaks.
 func difference(got, want []byte) string {
 	var g, w map[string]json.RawMessage
 	whole := fmt.Sprintf("expected\n%s\ngot\n%s", want, got)
@@ -150,7 +150,7 @@ func difference(got, want []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// plain is the text of a JSON string, or JSON that is none as it is.
+// plain returns the text of a JSON string, and other JSON unchanged.
 func plain(value json.RawMessage) string {
 	var text string
 	if strictjson.Unmarshal(value, &text) != nil {
@@ -166,8 +166,7 @@ func orNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// sameJSON reports whether two lines say the same, whatever their spacing and
-// the order of keys.
+// sameJSON reports whether two lines are equal apart from spacing and the order of keys.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	if strictjson.Unmarshal(a, &x) != nil || strictjson.Unmarshal(b, &y) != nil {

@@ -21,18 +21,18 @@ func newInspectCmd(h *console.Host) *cobra.Command {
 	o := &inspectOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "inspect [MODULE|FOLDER]",
-		Short: "Show what a module is made of, without running it",
+		Short: "Show the parts of a module without running it",
 		Long: `Inspect shows the digest, calling convention, size, memory, manifest, exports and
-imports of a module without running it, and the instructions, if any, because
-of which every evaluation needs a new instance. A script is loaded, since only
-it knows what it is.`,
+imports of a module without running it. It also lists the instructions, if any, that
+require a new instance for every evaluation. It loads a script, because only the
+loaded script has this information.`,
 		Example: "  merit reward inspect reward.wasm",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}, o)
 }
 
-// inspection is what can be said of a module without running it.
+// inspection is what can be determined about a module without running it.
 type inspection struct {
 	Module   string   `json:"module"`
 	Digest   string   `json:"digest"`
@@ -40,7 +40,7 @@ type inspection struct {
 	ABI      string   `json:"abi"`
 	Powers   []string `json:"powers"`   // what it scores: trajectory, group
 	Exports  []string `json:"exports"`  // functions and memory, with signatures
-	Imports  []string `json:"imports"`  // what it asks of the host
+	Imports  []string `json:"imports"`  // functions that it needs from the host
 	Blockers []string `json:"blockers"` // why it needs a new instance for every evaluation
 	Custom   []string `json:"custom_sections"`
 
@@ -109,14 +109,14 @@ func inspect(path string) (*inspection, error) {
 	return x, nil
 }
 
-// warmUps are the kinds of warm-up as people are shown them.
+// warmUps describe the kinds of warm-up.
 var warmUps = map[sandbox.WarmUp]string{
 	sandbox.WarmUpConversation: "conversation: two evaluations of a built-in conversation",
-	sandbox.WarmUpOwn:          "own: what the reward brings",
+	sandbox.WarmUpOwn:          "own: the reward's own function",
 	sandbox.WarmUpOff:          "off",
 }
 
-// conventions are the calling conventions of modules as people are shown them.
+// conventions are the printed names of the calling conventions.
 var conventions = map[string]string{"flat-1": "flat v1", "command-1": "command", "": "none"}
 
 func (o *inspectOptions) print(x *inspection) error {

@@ -8,13 +8,13 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// scriptInspection is what can be said of a script once it is loaded.
+// scriptInspection is what can be determined about a loaded script.
 type scriptInspection struct {
 	Module   string           `json:"module"`
 	Digest   string           `json:"digest"` // of the files and the interpreter
 	ABI      string           `json:"abi"`
 	Powers   []string         `json:"powers"`
-	Function string           `json:"function,omitempty"` // that was chosen
+	Function string           `json:"function,omitempty"` // the chosen function
 	With     json.RawMessage  `json:"with,omitempty"`     // its parameters
 	Manifest sandbox.Manifest `json:"manifest"`
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/abi"
 )
 
-// limitShare is how much of a limit was used at most.
+// limitShare is the largest use of a limit.
 type limitShare struct {
 	Limit string  `json:"limit"` // its key in the configuration
 	Used  float64 `json:"used"`  // in units, bytes or nanoseconds
@@ -20,9 +20,8 @@ type limitShare struct {
 	shown func(float64) string
 }
 
-// limitShares says where a benched reward stands against each limit that one
-// evaluation can meet. Input is known for the flat ABI only, memory only where they
-// run in this process.
+// limitShares returns the use of each limit that can stop a single evaluation. Input is known
+// only for the flat ABI, and memory only if modules run in this process.
 func limitShares(m *sandbox.Module, limits sandbox.Limits, all []measurement) []limitShare {
 	var fuel, input, output, log, steps, wall float64
 	encoder := abi.NewEncoder(1 << 30)

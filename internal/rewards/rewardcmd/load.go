@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options are what every session of the command is opened with.
+// Options returns the options of every session of the command.
 func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
 	return []merit.Option{
 		merit.WithLogger(h.Logger()), merit.WithVariables(h.Env),
@@ -25,7 +25,7 @@ func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
 	}
 }
 
-// Load loads the one reward that is named.
+// Load loads the named reward.
 func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, more ...merit.Option) (_ *merit.Rewards, err error) {
 	if n.Path, err = findModule(n.Path); err != nil {
 		return nil, err
@@ -33,8 +33,7 @@ func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, mor
 	return merit.LoadRewards(ctx, cfg, []merit.Reward{n.Part()}, append(Options(h, cfg.Limits), more...)...)
 }
 
-// loadToTry loads the reward that is named and reads what it is tried on, as
-// readFixtures has it.
+// loadToTry loads the named reward and reads the trajectories to try it on, see readFixtures.
 func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, data string, builtin bool) ([]fixtureFile, *merit.Rewards, error) {
 	files, err := readFixtures(folderOf(n.Path), data, builtin)
 	if err != nil {
@@ -44,8 +43,8 @@ func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named
 	return files, j, err
 }
 
-// Missed warns of what rewards were refused while they were loaded; with strict
-// it is an error.
+// Missed warns of things that rewards tried to load and did not get; with strict it returns an
+// error.
 func Missed(h *console.Host, strict bool, infos ...reward.Info) error {
 	var all []error
 	for _, info := range infos {
@@ -60,18 +59,18 @@ func Missed(h *console.Host, strict bool, infos ...reward.Info) error {
 	return errors.Join(all...)
 }
 
-// Teach turns the refusal of a module into everything that is wrong with it and
-// what its author can do about each.
+// Teach replaces the error of a rejected module by all problems of the module, each with a
+// hint for its author.
 func Teach(module string, limits sandbox.Limits, err error) error {
 	if sandbox.IsScript(module) {
 		switch f := fault.As(err); {
 		case strings.Contains(err.Error(), "sandbox.start_fuel"):
 			f.Hint += " (--start-fuel)"
 			if isPython(module) {
-				f.Hint += "; from bytecode Python starts on a fifth of the fuel: python3.12 -m compileall -q --invalidation-mode unchecked-hash FOLDER"
+				f.Hint += "; precompile it to start with a fifth of the fuel: python3.12 -m compileall -q --invalidation-mode unchecked-hash FOLDER"
 			}
 		case strings.Contains(err.Error(), "ModuleNotFoundError"), strings.Contains(err.Error(), "ImportError: cannot import name"):
-			f.Hint = "a reward has the standard library and the pure-Python packages that lie in the folder beside reward.py; C extensions, such as numpy, do not run in the sandbox"
+			f.Hint = "import only the standard library and pure-Python packages in the folder of reward.py; C extensions, such as numpy, do not run in the sandbox"
 		}
 		return err
 	}
@@ -81,7 +80,7 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 	return err
 }
 
-// AddEntry adds which function of a script scores, in which shape and batches.
+// AddEntry adds the function of a script that scores, with its shape and batch.
 func AddEntry(t *terminal.Table, info reward.Info) {
 	if e := info.Entry; e != nil {
 		t.Add("function", terminal.Clean(e.String()))
@@ -93,8 +92,7 @@ func AddEntry(t *terminal.Table, info reward.Info) {
 	}
 }
 
-// writeEntry writes what AddEntry adds as a table of its own with an empty line
-// behind it, or nothing.
+// writeEntry writes the rows of AddEntry as a table followed by an empty line, or nothing.
 func writeEntry(w io.Writer, info reward.Info) error {
 	if info.Entry == nil {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Named is a reward as a command line names it: path or path:function, and the
-// parameters of --with.
+// Named is a reward as named on the command line: path or path:function, and the parameters of
+// --with.
 type Named struct {
-	Path     string // of a file or folder
+	Path     string // path of a file or folder
 	Function string
 	With     map[string]any
-	Batch    string // how many members come in one call, as --batch says it
+	Batch    string // how many trajectories each call gets, as in --batch
 }
 
-// Name reads what a command line says.
+// Name parses the arguments of a command line.
 func Name(reward, with string) (Named, error) {
 	ref, err := sandbox.ParseReference(reward)
 	if err != nil {
@@ -32,13 +32,13 @@ func Name(reward, with string) (Named, error) {
 	return Named{Path: ref.Path, Function: ref.Function, With: fields}, nil
 }
 
-// Part is the reward as one of a configuration.
+// Part returns the reward as a part of a configuration.
 func (n Named) Part() merit.Reward {
 	ref := sandbox.Reference{Path: n.Path, Function: n.Function}
 	return merit.Reward{Module: ref.String(), With: n.With, Batch: n.Batch, Weight: 1}
 }
 
-// Config is a configuration with the reward and a sandbox, and nothing else.
+// Config returns a configuration with only the reward and a sandbox.
 func (n Named) Config(c sandbox.Config) (_ *merit.Config, err error) {
 	if n.Path, err = findModule(n.Path); err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (n Named) Config(c sandbox.Config) (_ *merit.Config, err error) {
 	return cfg, nil
 }
 
-// Find is the reward as the sandbox names it: the module of a folder, if that is
-// meant.
+// Find returns the reward as a reference for the sandbox; for the folder of a module, it
+// refers to the module.
 func (n Named) Find() (ref sandbox.Reference, err error) {
 	ref.Function, ref.Batch = n.Function, n.Batch
 	if len(n.With) > 0 {
@@ -61,18 +61,18 @@ func (n Named) Find() (ref sandbox.Reference, err error) {
 	return ref, err
 }
 
-// Parameters are the flags of verbs that load a script.
+// Parameters are the flags of commands that load a script.
 type Parameters struct {
 	With string `flag:"with" usage:"parameters of a script as a JSON object: '{\"tolerance\": 0.1}'"`
 }
 
-// Script are the flags of verbs that score by a script.
+// Script are the flags of commands that score with a script.
 type Script struct {
 	Parameters
-	Batch string `flag:"batch" usage:"give a script that takes lists several trajectories in one call: group, or how many that follow each other"`
+	Batch string `flag:"batch" usage:"how many trajectories a script that takes lists gets in one call: group, or a number of consecutive ones"`
 }
 
-// named is the reward of the arguments, with what the flags say of it.
+// named returns the reward in the arguments, with the values of the flags.
 func (s Script) named(args []string) (Named, error) {
 	n, err := Name(target(args), s.With)
 	n.Batch = s.Batch

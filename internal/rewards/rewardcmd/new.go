@@ -23,7 +23,7 @@ func newNewCmd(h *console.Host) *cobra.Command {
 	}
 	cmd := console.Verb(&cobra.Command{
 		Use:     "new FOLDER",
-		Short:   "Begin a reward that builds and passes its own test",
+		Short:   "Create a reward that builds and passes its test",
 		Example: "  merit reward new exactness --lang go",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,

@@ -1,5 +1,5 @@
-// Package rewardcmd holds the verbs of merit reward, one file each, and loads
-// rewards for the other verbs.
+// Package rewardcmd implements the commands of merit reward, one per file, and loads rewards
+// for other commands.
 package rewardcmd
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// NewCmd is the verb reward with the verbs below it, and more of them.
+// NewCmd returns the reward command with its subcommands and those in more.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	verbs := []*cobra.Command{newNewCmd(h), newBuildCmd(h), newCheckCmd(h), newRunCmd(h), newTestCmd(h), newBenchCmd(h), newInspectCmd(h)}
 	return console.Group("reward", "Create, build, test and publish rewards", append(verbs, more...)...)
 }
 
-// folderOrModule takes at most one argument; the default is this folder.
+// folderOrModule allows at most one argument; the default is the current folder.
 func folderOrModule(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return console.Usage(cmd, "", "%s takes one folder or module, got %d arguments", cmd.CommandPath(), len(args))
@@ -35,8 +35,8 @@ func target(args []string) string {
 	return args[0]
 }
 
-// findModule returns the reward that path stands for: a module, a script, or,
-// in a folder, reward.wasm. A folder with a script is one as a whole.
+// findModule returns the reward that path names: a module, a script, or, for a folder, its
+// reward.wasm. A folder with a script is a reward as a whole.
 func findModule(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -57,12 +57,12 @@ func findModule(path string) (string, error) {
 	}
 	hint := "build it: merit reward build " + path
 	if _, _, err := guest.Detect(path); err != nil {
-		hint = "give a module, a reward.py, or the folder of a reward"
+		hint = "name a module, a reward.py, or the folder of a reward"
 	}
-	return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no reward.wasm", Hint: hint}
+	return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no reward.wasm", Hint: hint}
 }
 
-// folderOf returns the folder of a reward: where its fixtures are.
+// folderOf returns the folder of a reward, which contains its fixtures.
 func folderOf(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return path

@@ -17,8 +17,8 @@ import (
 
 type runOptions struct {
 	host *console.Host
-	Data string `flag:"data" usage:"trajectories (default: the reward's fixtures)"`
-	ID   string `flag:"id" usage:"which trajectory (default: the first)"`
+	Data string `flag:"data" usage:"file of trajectories (default: the reward's fixtures)"`
+	ID   string `flag:"id" usage:"id of the trajectory (default: the first)"`
 	Script
 	Sandbox sandbox.Config
 }
@@ -27,7 +27,7 @@ func newRunCmd(h *console.Host) *cobra.Command {
 	o := &runOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:     "run [FOLDER|MODULE]",
-		Short:   "Score one trajectory and show everything that the reward says",
+		Short:   "Score one trajectory and show the complete result",
 		Example: "  merit reward run exactness --id right\n  merit reward run reward.wasm --data trajectories.jsonl --id gsm8k-0007",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -50,14 +50,14 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 			if o.ID != "" && t.ID != o.ID {
 				continue
 			}
-			evaluations, err := f.evaluate(ctx, j, false) // of the whole file: a group reward needs the others
+			evaluations, err := f.evaluate(ctx, j, false) // evaluate the whole file: a group reward needs the others
 			if err != nil {
 				return err
 			}
 			return o.print(t, evaluations[i])
 		}
 	}
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.ID), Hint: "omit --id for the first one"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("no trajectory has the id %q", o.ID), Hint: "omit --id for the first one"}
 }
 
 func (o *runOptions) print(t *rl.Trajectory, e reward.Evaluation) error {

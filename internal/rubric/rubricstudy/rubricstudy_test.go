@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/rubric/rubricstudy"
 	"github.com/merit-rl/merit/internal/rubric/study"
@@ -19,6 +20,7 @@ import (
 // Promise: a sound reward passes the check and one with its sign turned does
 // not; a check is a function of the configuration, at any parallelism.
 func TestCheck(t *testing.T) {
+	testneeds.NotShort(t)
 	o := rubricstudy.Options{Split: train.SplitTrain, Episodes: 24, Above: rubricstudy.DefaultAbove}
 	s := session(t, alignment)
 	r, err := rubricstudy.Check(t.Context(), s, o)
@@ -107,6 +109,7 @@ func TestBadFiles(t *testing.T) {
 
 // Promise: the cheats of the examples can be read, and each says what it is.
 func TestExampleCheats(t *testing.T) {
+	testneeds.NotShort(t)
 	files, err := filepath.Glob("../../../examples/rubric/cheats/*.json")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 10)
@@ -125,6 +128,7 @@ func TestExampleCheats(t *testing.T) {
 // Promise: what is checked before a run lies in its directory, and nothing is
 // checked that nobody asked for.
 func TestBefore(t *testing.T) {
+	testneeds.NotShort(t)
 	s := session(t, alignment)
 	require.Nil(t, rubricstudy.Before(s, nil), "the configuration has no section that asks for it")
 	dir := filepath.Join(t.TempDir(), "run")

@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/rubric/study"
 )
@@ -28,6 +29,7 @@ func check(t *testing.T, p pays) *study.Report {
 // Promise: a reward that pays for agreement is found to follow quality, and the
 // truth is the best rung of its ladder by every measure.
 func TestASoundReward(t *testing.T) {
+	testneeds.NotShort(t)
 	r := check(t, alignment)
 	require.True(t, r.Follows, r.Sentence)
 	require.NoError(t, r.Err())
@@ -52,6 +54,7 @@ func TestASoundReward(t *testing.T) {
 // Promise: the check finds bad rewards: with the sign wrong, paying for the
 // number of criteria, paying by chance, paying all the same.
 func TestBadRewards(t *testing.T) {
+	testneeds.NotShort(t)
 	for name, c := range map[string]struct {
 		pays pays
 		says string
@@ -91,6 +94,7 @@ func TestBadRewards(t *testing.T) {
 
 // Promise: a study is a function of its cases and its seed.
 func TestTheSameAgain(t *testing.T) {
+	testneeds.NotShort(t)
 	require.Equal(t, check(t, alignment), check(t, alignment))
 }
 
@@ -108,6 +112,7 @@ func TestAFailingReward(t *testing.T) {
 // Promise: a reward that follows quality but fails on some rubrics does not pass,
 // since writing such a rubric would cost nothing; what was away decides nothing.
 func TestAWayOut(t *testing.T) {
+	testneeds.NotShort(t)
 	found, err := study.Measure(t.Context(), pool(alignment), words{}, cases(t), 7, nil)
 	require.NoError(t, err)
 	for outcome, passes := range map[reward.Outcome]bool{reward.GuestError: false, reward.Infrastructure: true} {

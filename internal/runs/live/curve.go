@@ -11,21 +11,21 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 )
 
-// curve is a figure over the iterations, NaN where one has none.
+// curve is a figure over the iterations; NaN marks an iteration without it.
 type curve struct {
 	name      string
 	values    []float64
-	low, high float64 // of the picture; NaN is the smallest or largest value
+	low, high float64 // range of the plot; NaN uses the smallest or largest value
 	last      string
-	more      string // beside the last value, where there is room
+	more      string // shown after the last value if it fits
 }
 
-// none is an iteration without the figure, or an end of the picture that the
-// values decide.
+// none marks an iteration without the figure, or a bound of the plot that the values
+// determine.
 var none = math.NaN()
 
-// curves are the figures of a history, the most important first. Columns of
-// all are the same iterations. A figure that no iteration has is left out.
+// curves returns the figures of a history, the most important first. All have one value per
+// iteration. Figures that no iteration has are left out.
 func curves(history []run.Iteration) []curve {
 	number := func(format string) func(float64) string {
 		return func(x float64) string { return fmt.Sprintf(format, x) }
@@ -61,7 +61,7 @@ func curves(history []run.Iteration) []curve {
 	return kept
 }
 
-// trained is a figure of the iterations after the untrained policy.
+// trained returns a figure of the iterations after the untrained policy.
 func trained(name string, history []run.Iteration, low, high float64, text func(float64) string, value func(*run.Iteration) float64) curve {
 	c := curve{name: name, low: low, high: high}
 	final := none
@@ -82,8 +82,8 @@ func trained(name string, history []run.Iteration, low, high float64, text func(
 	return c
 }
 
-// validations are the success on held-out starts, each until the next, with the
-// interval of the last and the best.
+// validations returns the success on held-out starts, each value repeated until the next, with
+// the interval of the last and the best.
 func validations(history []run.Iteration) curve {
 	c := curve{name: "validation", high: 1}
 	held := none
@@ -111,7 +111,7 @@ func validations(history []run.Iteration) curve {
 	return c
 }
 
-// Columns of a curve's name and last value, and of what stands beside it.
+// Widths of a curve's name, its last value and the text after it, in columns.
 const (
 	nameColumns  = 12
 	valueColumns = 9
@@ -130,7 +130,7 @@ func (c curve) line(width int) line {
 	l := line{{text: pad(c.name, nameColumns), paint: terminal.Style.Dim}}
 	bars := width - nameColumns - valueColumns
 	if width >= 90 {
-		bars -= moreColumns // all curves end in the same column
+		bars -= moreColumns // so that all curves end in the same column
 	}
 	if bars = min(bars, mostBars); bars >= 4 {
 		l = append(l, part{text: pad(Spark(c.values, bars, low, high), bars), paint: terminal.Style.Cyan})

@@ -1,7 +1,6 @@
-// Package live is what merit train shows on a terminal: curves of the run so
-// far, how long it will still take, and what the monitors say, redrawn in place.
-// A frame is a pure function of the run and the size of the terminal; Screen
-// puts frames there.
+// Package live draws the progress of merit train on a terminal, in place: learning curves, the
+// remaining time, and red flags. Frame is a pure function of the run and the terminal size;
+// Screen writes frames to the terminal.
 package live
 
 import (
@@ -17,27 +16,26 @@ import (
 
 // State is what a frame shows.
 type State struct {
-	History []run.Iteration // in order, those of earlier sessions too
-	Total   int             // most iterations
-	Steps   int             // most environment steps of training; 0 is no limit
+	History []run.Iteration // in order, including earlier sessions
+	Total   int             // maximum iterations
+	Steps   int             // maximum environment steps of training; 0 is unlimited
 	Elapsed time.Duration   // of this session
-	// What is collected or evaluated, and how far it is: done of planned episodes.
+	// What is being collected or evaluated, and its progress: done of planned episodes.
 	What          string
 	Done, Planned int
 	Final         bool // the evaluations after the last iteration
-	Over          bool // nothing is under way any more
+	Over          bool // the run has stopped
 }
 
-// Line is a line of a frame and how many columns it takes: its text may hold
-// colours.
+// Line is a line of a frame and its width in columns. Its text may contain color codes.
 type Line struct {
 	Text    string
 	Columns int
 }
 
-// Frame draws s on at most height lines of at most width columns. What matters
-// least goes first where there is no room. 0 columns or lines are an unknown
-// size, drawn as 80 × 24.
+// Frame draws s on at most height lines of at most width columns. If space is short, it drops
+// the least important lines first. A size of 0 columns or lines is unknown and drawn as 80 ×
+// 24.
 func Frame(s State, width, height int, style terminal.Style) []Line {
 	if width <= 0 || height <= 0 {
 		width, height = 80, 24
@@ -47,7 +45,7 @@ func Frame(s State, width, height int, style terminal.Style) []Line {
 		lines = append(lines, c.line(width))
 	}
 	if flags := monitors(s.History); flags != nil {
-		at := min(len(lines), max(height-1, 1)) // the last curves go before it does
+		at := min(len(lines), max(height-1, 1)) // the last curves are dropped before it
 		lines = append(lines[:at], flags)
 	}
 	lines = lines[:min(len(lines), height)]
@@ -58,13 +56,13 @@ func Frame(s State, width, height int, style terminal.Style) []Line {
 	return out
 }
 
-// line is text in parts, each with its own style. Parts that do not fit are
-// left out from the end, the first two are cut.
+// line is a text in parts, each with its own style. Parts that do not fit are dropped from the
+// end; the first two are shortened instead.
 type line []part
 
 type part struct {
 	text  string
-	paint func(terminal.Style, string) string // nil leaves it plain
+	paint func(terminal.Style, string) string // nil is plain text
 }
 
 func (l line) render(width int, style terminal.Style) Line {
@@ -99,7 +97,7 @@ func cut(text string, width int) string {
 	return b.String()
 }
 
-// header says how far the run is.
+// header returns the line with the progress of the run.
 func header(s State, width int) line {
 	last := run.Iteration{}
 	if n := len(s.History); n > 0 {
@@ -127,7 +125,7 @@ func header(s State, width int) line {
 	return l
 }
 
-// progress is the share of the run that is done, by what will end it first.
+// progress returns the finished share of the run, by the limit that it reaches first.
 func progress(s State, last run.Iteration) float64 {
 	share := float64(last.Iteration) / float64(max(s.Total, 1))
 	if s.Steps > 0 {
@@ -136,12 +134,12 @@ func progress(s State, last run.Iteration) float64 {
 	return min(share, 1)
 }
 
-// recent is how many iterations the time that is left is measured by.
+// recent is the number of iterations from which the remaining time is estimated.
 const recent = 20
 
-// Left is how long the iterations that are left take at the pace of the last
-// ones, and whether that is known. A run that reaches its target ends earlier;
-// the evaluations after the last iteration are not part of it.
+// Left returns the time that the remaining iterations take at the pace of the last ones, and
+// reports whether that is known. A run that reaches its target stops earlier. The evaluations
+// after the last iteration are not included.
 func Left(s State) (time.Duration, bool) {
 	var last *run.Iteration
 	spent, n := 0.0, 0
@@ -164,7 +162,7 @@ func Left(s State) (time.Duration, bool) {
 	return time.Duration(max(left, 0) * spent / float64(n) * float64(time.Second)), true
 }
 
-// spell is d for people: 45s, 12m05s, 3h04m.
+// spell formats d for people: 45s, 12m05s, 3h04m.
 func spell(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch {
@@ -180,5 +178,5 @@ func rateText(rate float64) string {
 	if rate >= 1000 {
 		return fmt.Sprintf("%.0fk steps/s", rate/1000)
 	}
-	return fmt.Sprintf("%.1f steps/s", rate) // language models take seconds for one
+	return fmt.Sprintf("%.1f steps/s", rate) // a step of a language model takes seconds
 }

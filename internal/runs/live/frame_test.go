@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 )
 
-// history is a run of n iterations of a second each that gets better, validated
-// at every fifth.
+// history is a run of n iterations of one second each that improves and is validated every
+// fifth iteration.
 func history(n int) []run.Iteration {
 	all := []run.Iteration{{Validation: &run.Score{Success: 0.1}}}
 	for i := 1; i <= n; i++ {
@@ -40,8 +40,8 @@ func text(lines []Line) string {
 	return b.String()
 }
 
-// Promise: a frame shows how far the run is, the curves with their last values
-// in one column, and what the monitors say.
+// Promise: a frame shows the progress of the run, the curves with their last values in one
+// column, and the red flags.
 func TestFrame(t *testing.T) {
 	s := State{History: history(40), Total: 100, Elapsed: 125 * time.Second, What: "train", Done: 12, Planned: 256}
 	s.History[38].Alarms = []run.Alarm{{Name: "kl_high", Level: run.Warn}}
@@ -57,8 +57,8 @@ monitors    kl_high at 38
 `, "\n"), strings.ReplaceAll(text(Frame(s, 120, 24, terminal.Style{})), "  \n", "\n"))
 }
 
-// Promise: no frame is larger than its terminal, whatever the run and whatever
-// the size, coloured or not.
+// Promise: no frame is larger than its terminal, for any run and any size, with or without
+// color.
 func TestFrameFits(t *testing.T) {
 	long := history(300)
 	long[290].Alarms = []run.Alarm{{Name: strings.Repeat("x", 300), Level: run.Alert}}
@@ -81,7 +81,7 @@ func TestFrameFits(t *testing.T) {
 	require.Equal(t, Frame(State{}, 80, 24, terminal.Style{}), Frame(State{}, 0, 0, terminal.Style{}))
 }
 
-// Promise: an alarm is the last thing to go from a small terminal.
+// Promise: on a small terminal, an alarm is the last line to be dropped.
 func TestAlarmsStay(t *testing.T) {
 	s := State{History: history(9), Total: 10}
 	s.History[9].Alarms = []run.Alarm{{Name: "entropy_collapse", Level: run.Alert, Iteration: 9}}
@@ -89,8 +89,7 @@ func TestAlarmsStay(t *testing.T) {
 	require.Contains(t, text(Frame(s, 80, 9, terminal.Style{On: true})), "\x1b[31mentropy_collapse at 9  \x1b[0m")
 }
 
-// Promise: a curve keeps its ends and its gaps in as many columns as there are,
-// and a flat one is drawn.
+// Promise: a curve keeps its ends and its gaps at any width, and a constant one is drawn.
 func TestSpark(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
@@ -109,8 +108,8 @@ func TestSpark(t *testing.T) {
 	require.Equal(t, "▁▁", Spark([]float64{3, 3}, 2, 3, 3))
 }
 
-// Promise: what is left is told by the pace of the last iterations and by the
-// limit that is reached first, and not while nobody can know.
+// Promise: the remaining time is estimated from the pace of the last iterations and the limit
+// that is reached first, and is omitted while it is unknown.
 func TestLeft(t *testing.T) {
 	slow := history(40)
 	for i := 21; i <= 40; i++ {

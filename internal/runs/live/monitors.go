@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 )
 
-// monitors shows the red flags of the last iterations, the newest first, or
-// that there are none.
+// monitors returns a line with the red flags of the last iterations, newest first, or with a
+// note that there are none.
 func monitors(history []run.Iteration) line {
 	if len(history) == 0 {
 		return nil
@@ -35,10 +35,10 @@ func monitors(history []run.Iteration) line {
 	return append(line{{text: pad("monitors", nameColumns), paint: terminal.Style.Dim}}, l...)
 }
 
-// Alarm is a red flag as lines to read: what, the evidence, what to do, and
-// what to read.
+// Alarm formats a red flag for reading: its name, the evidence, the advice, and the
+// trajectories to read.
 func Alarm(a run.Alarm) string {
-	indent := strings.Repeat(" ", 20) // and two by Clean
+	indent := strings.Repeat(" ", 20) // Clean adds two
 	text := fmt.Sprintf("%-20s  %s %s: %s\n%s%s", fmt.Sprintf("iteration %d", a.Iteration), a.Level, a.Name, a.Evidence, indent, a.Advice)
 	if len(a.Trajectories) > 0 {
 		text += "\n" + indent + "read first: " + strings.Join(a.Trajectories, ", ")

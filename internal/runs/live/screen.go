@@ -9,38 +9,36 @@ import (
 	"time"
 )
 
-// Screen draws frames at the end of a terminal, each over the one before, and
-// lets other text scroll by above them. It draws again every second and at
-// most every tenth of one.
+// Screen redraws frames in place at the bottom of a terminal and lets other text scroll by
+// above them. It redraws at least every second and at most every tenth of a second.
 type Screen struct {
 	out  io.Writer
 	size func() (columns, rows int)
 	draw func(columns, rows int) []Line
 
 	mu    sync.Mutex
-	shown []int // columns of the lines of the frame on the screen
+	shown []int // widths of the lines of the frame on the screen
 	held  []byte
 	last  time.Time
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// The least time between two frames that nobody asked for by force, and the
-// longest.
+// Minimum and maximum time between two frames; forced frames ignore the minimum.
 const (
 	soonest = 100 * time.Millisecond
 	latest  = time.Second
 )
 
-// NewScreen starts to show what draw returns. Draw is called from several
-// goroutines, one at a time; it must not call the screen.
+// NewScreen starts to show what draw returns. Several goroutines call draw, one at a time;
+// draw must not call the screen.
 func NewScreen(out io.Writer, size func() (columns, rows int), draw func(columns, rows int) []Line) *Screen {
 	s := &Screen{out: out, size: size, draw: draw, stop: make(chan struct{}), done: make(chan struct{})}
 	go s.tick()
 	return s
 }
 
-// tick draws when nothing else does: clocks go on, and terminals change their size.
+// tick redraws when nothing else does, for clocks and changed terminal sizes.
 func (s *Screen) tick() {
 	defer close(s.done)
 	ticker := time.NewTicker(latest)
@@ -55,7 +53,7 @@ func (s *Screen) tick() {
 	}
 }
 
-// Refresh draws a frame, unless one was drawn just now.
+// Refresh draws a frame, unless one was drawn within the minimum time.
 func (s *Screen) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +62,8 @@ func (s *Screen) Refresh() {
 	}
 }
 
-// Write puts whole lines above the frame; what is not yet a line waits. An error
-// of the terminal is nobody's.
+// Write prints whole lines above the frame and holds back an incomplete line. It ignores
+// errors of the terminal.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +76,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close draws the last frame and leaves it.
+// Close draws the last frame and leaves it on the terminal.
 func (s *Screen) Close() {
 	close(s.stop)
 	<-s.done
@@ -94,9 +92,9 @@ func (s *Screen) Close() {
 	}
 }
 
-// frame replaces the frame on the screen by lines that stay, and a new frame if
-// it is time for one: a log that says much must not wait for pictures.
-// Every line is cleared behind its text and not before it, so that nothing flickers.
+// frame replaces the frame on the screen by lines that stay, and draws a new frame if one is
+// due: a busy log must not wait for frames. Each line is cleared after its text and not
+// before, so that nothing flickers.
 func (s *Screen) frame(lines []string, due bool) {
 	columns, rows := s.size()
 	var b strings.Builder
@@ -109,7 +107,7 @@ func (s *Screen) frame(lines []string, due bool) {
 	}
 	s.shown = s.shown[:0]
 	if due {
-		for i, l := range s.draw(columns-1, rows-1) { // the last column would wrap on some terminals
+		for i, l := range s.draw(columns-1, rows-1) { // some terminals wrap at the last column
 			if i > 0 {
 				b.WriteString("\n")
 			}
@@ -122,7 +120,7 @@ func (s *Screen) frame(lines []string, due bool) {
 	_, _ = io.WriteString(s.out, b.String()) // a frame that cannot be drawn must not stop the work
 }
 
-// height is how many rows the frame on the screen takes now: a terminal that
+// height returns the number of rows that the frame on the screen takes now: a terminal that
 // became narrower has wrapped its lines.
 func (s *Screen) height(columns int) int {
 	rows := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// vt is as much of one as a Screen uses: text, line feeds, carriage
-// returns, cursor up, erase to the end of the line and of the screen.
+// vt is the subset of a terminal that Screen uses: text, line feeds, carriage returns, cursor
+// up, erase to the end of the line and of the screen.
 type vt struct {
 	rows     [][]rune
 	row, col int
@@ -29,7 +29,7 @@ func (t *vt) Write(p []byte) (int, error) {
 		case '\r':
 			t.col = 0
 		case '\n':
-			t.row, t.col = t.row+1, 0 // as a terminal does for programs
+			t.row, t.col = t.row+1, 0 // as a terminal does by default
 		case '\x1b':
 			end := i + 2 + strings.IndexFunc(string(text[i+2:]), func(r rune) bool { return r < '0' || r > '9' })
 			n, _ := strconv.Atoi(string(text[i+2 : end]))
@@ -64,8 +64,8 @@ func (t *vt) lines() (all []string) {
 	return all
 }
 
-// Promise: frames are drawn over one another; what others write scrolls by above
-// them, whole lines and each once, and the last frame stays.
+// Promise: frames are drawn in place; other output scrolls by above them, in whole lines, each
+// once, and the last frame stays.
 func TestScreenKeepsLines(t *testing.T) {
 	out := &vt{}
 	n := 0
@@ -89,7 +89,7 @@ func TestScreenKeepsLines(t *testing.T) {
 	require.Equal(t, 5, out.row, "what comes next begins a line")
 }
 
-// Promise: a frame that a narrower terminal has wrapped is gone whole.
+// Promise: a frame that a narrower terminal has wrapped is erased completely.
 func TestScreenAfterResize(t *testing.T) {
 	columns := 100
 	s := &Screen{size: func() (int, int) { return columns, 10 }, shown: []int{99, 20, 0}}
@@ -98,8 +98,8 @@ func TestScreenAfterResize(t *testing.T) {
 	require.Equal(t, 3, s.height(0))
 }
 
-// Promise: a view draws what the run reports: what is behind it, what it does,
-// and how it ended.
+// Promise: a view draws what the run reports: its history, its current work, and how it
+// stopped.
 func TestView(t *testing.T) {
 	out := &vt{}
 	now := time.Unix(0, 0)
@@ -126,7 +126,7 @@ func TestView(t *testing.T) {
 	require.Contains(t, strings.Join(out.lines(), "\n"), "monitors    quiet")
 }
 
-// Promise: the words of an alarm cannot drive the terminal.
+// Promise: the text of an alarm cannot control the terminal.
 func TestAlarmIsText(t *testing.T) {
 	text := Alarm(run.Alarm{Iteration: 3, Level: run.Warn, Name: "kl", Evidence: "KL 0.2\x1b[2J", Advice: "look", Trajectories: []string{"a\x07"}})
 	require.NotContains(t, text, "\x1b")

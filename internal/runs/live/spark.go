@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// levels are the heights of a bar, the lowest first.
+// levels are the characters of a bar, the lowest first.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// Spark draws values as bars between low and high, the oldest on the left, in at
-// most width columns: where there are more values than columns, a column is the
-// mean of those that fall on it. What is not finite is a gap.
+// Spark draws values as bars between low and high, oldest first, in at most width columns. If
+// there are more values than columns, each column is the mean of its values. Values that are
+// not finite are gaps.
 func Spark(values []float64, width int, low, high float64) string {
 	var b strings.Builder
 	for i := range min(len(values), width) {
@@ -34,7 +34,7 @@ func Spark(values []float64, width int, low, high float64) string {
 	return b.String()
 }
 
-// meanOf is the mean of the finite values, and whether there are any.
+// meanOf returns the mean of the finite values and reports whether there are any.
 func meanOf(values []float64) (float64, bool) {
 	sum, n := 0.0, 0
 	for _, v := range values {

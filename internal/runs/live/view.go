@@ -11,18 +11,18 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 )
 
-// Options say where a view is drawn, and what the run may come to.
+// Options says where a view is drawn, and the limits of the run.
 type Options struct {
 	Out   io.Writer
-	Size  func() (columns, rows int) // now; 0 if unknown
+	Size  func() (columns, rows int) // current size; 0 if unknown
 	Style terminal.Style
 	Now   func() time.Time
-	Total int // most iterations
-	Steps int // most environment steps; 0 is no limit
+	Total int // maximum iterations
+	Steps int // maximum environment steps; 0 is unlimited
 }
 
-// View is a train.Reporter that draws what it is told. What is written to it
-// scrolls by above the picture.
+// View is a train.Reporter that draws what is reported to it. Text written to it scrolls by
+// above the frame.
 type View struct {
 	*Screen
 	options Options
@@ -32,7 +32,7 @@ type View struct {
 	state State
 }
 
-// NewView begins to draw. Close ends it and leaves the last picture.
+// NewView starts to draw. Close stops it and leaves the last frame.
 func NewView(o Options) *View {
 	v := &View{options: o, start: o.Now(), state: State{Total: o.Total, Steps: o.Steps}}
 	v.Screen = NewScreen(o.Out, o.Size, v.lines)
@@ -46,7 +46,7 @@ func (v *View) lines(columns, rows int) []Line {
 	return Frame(v.state, columns, rows, v.options.Style)
 }
 
-// change changes the state and draws it.
+// change changes the state and redraws.
 func (v *View) change(f func(*State)) {
 	v.mu.Lock()
 	f(&v.state)
@@ -54,12 +54,12 @@ func (v *View) change(f func(*State)) {
 	v.Refresh()
 }
 
-// Began takes what is behind a resumed run.
+// Began receives the history of a resumed run.
 func (v *View) Began(history []run.Iteration, total int) {
 	v.change(func(s *State) { s.History, s.Total = slices.Clone(history), total })
 }
 
-// Collecting takes how far a collection or evaluation is.
+// Collecting receives the progress of a collection or evaluation.
 func (v *View) Collecting(what string, done, total int) {
 	v.change(func(s *State) {
 		s.What, s.Done, s.Planned = what, done, total
@@ -70,12 +70,12 @@ func (v *View) Collecting(what string, done, total int) {
 // Evaluated does nothing: a validation is drawn with its iteration.
 func (v *View) Evaluated(string, run.Score) {}
 
-// Iterated takes an iteration.
+// Iterated receives an iteration.
 func (v *View) Iterated(it run.Iteration, total int) {
 	v.change(func(s *State) { s.History, s.Total, s.What = append(s.History, it), total, "" })
 }
 
-// Close draws the run as it ended.
+// Close draws the final state of the run.
 func (v *View) Close() {
 	v.mu.Lock()
 	v.state.Over = true

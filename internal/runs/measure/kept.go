@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Read reads a measurement, or, of the directory of a finished run, that of its
-// trained policy. Folder is what the paths of its configuration are relative to.
+// Read reads a measurement file, or the measurement of the trained policy from the directory
+// of a finished run. The paths in its configuration are relative to folder.
 func Read(path string) (e *run.Evaluation, folder string, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		_, e, err = OfRun(path)
@@ -26,11 +26,11 @@ func Read(path string) (e *run.Evaluation, folder string, err error) {
 	return e, filepath.Dir(path), err
 }
 
-// OfRun returns the measurements that a finished run has kept: its policy before
-// training and its best one, sampled, on the same starts of the test split.
+// OfRun returns the measurements stored in a finished run: its policy before training and its
+// best one, sampled, on the same starts of the test split.
 func OfRun(dir string) (before, after *run.Evaluation, err error) {
 	summary, err := run.ReadSummary(dir)
-	if err != nil { // it is not finished
+	if err != nil { // the run is not finished
 		return nil, nil, err
 	}
 	manifest, err1 := run.ReadManifest(dir)
@@ -45,7 +45,7 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 	}
 	if len(manifest.Plugins) == 0 {
 		return nil, nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ManifestFile), What: "names no environment",
+			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ManifestFile), What: "the manifest names no environment",
 			Hint: "restore the file, or measure the policies with merit evaluate --out",
 		}
 	}
@@ -63,8 +63,8 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 		e.Score, e.Episodes = m.Score()
 		if s := e.Score; s.Episodes != found.Episodes || s.Success != found.Success || math.Abs(s.Return-found.Return) > 1e-9*(1+math.Abs(found.Return)) {
 			return nil, &fault.Error{
-				Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "holds other episodes than the summary of the run speaks of",
-				Hint: "look with merit verify what was changed, or measure the policies with merit evaluate --out",
+				Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "the episodes do not match the summary of the run",
+				Hint: "run merit verify to find out what was changed, or measure the policies with merit evaluate --out",
 			}
 		}
 		return e, nil

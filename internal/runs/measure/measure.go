@@ -1,6 +1,5 @@
-// Package measure finds out what a policy does before anybody trains: it plays
-// starts that are held out and sums up success, return, length and what the
-// environment itself measures.
+// Package measure measures a policy before or after training: it plays held-out starts and
+// aggregates success, return, length and the environment's own metrics.
 package measure
 
 import (
@@ -14,29 +13,28 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options say who plays how much.
+// Options says which policy plays, and how much.
 type Options struct {
-	// Policy plays, if it is set, and Player says who that is; Checkpoint must
-	// then be empty. It is not closed.
+	// Policy plays if it is not nil, and Player names it; Checkpoint must then be empty. Run
+	// does not close it.
 	Policy policy.Policy
 	Player run.Player
-	// OpenPlayer, if it is set, says who plays in the place of this process, as in
-	// merit.RolloutOptions. It changes nothing that is measured.
+	// OpenPlayer, if it is not nil, plays instead of this process, as in merit.RolloutOptions.
+	// It does not change the measurement.
 	OpenPlayer train.OpenPlayer
-	// Checkpoint is a run directory, whose best policy plays, or a file in the
-	// checkpoints folder of one. Without it the configuration's policy plays,
-	// untrained.
+	// Checkpoint is a run directory, whose best policy plays, or a file in the checkpoints
+	// folder of one. If it is empty, the configuration's policy plays, untrained.
 	Checkpoint string
-	// Greedy asks the policy for the likeliest action instead of sampling.
+	// Greedy takes the most likely action instead of sampling.
 	Greedy bool
 	// Split is train, validation or test.
 	Split string
-	// Episodes are played, each from a start of its own draw.
+	// Episodes is how many episodes are played, each from its own start.
 	Episodes int
 }
 
-// Run plays with the environment and the rewards of s. The starts are a
-// function of the seed, the split and the number of episodes, not of who plays.
+// Run plays with the environment and the rewards of s. The starts are a function of the seed,
+// the split and the number of episodes, not of the policy.
 func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, error) {
 	s = alone(s)
 	m := train.Measurement{Align: s.Config.Align, Train: s.Config.Train}
@@ -57,8 +55,8 @@ func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, err
 	return e, nil
 }
 
-// Write writes e with the configuration that it was made by, so that the file says
-// how it can be played again.
+// Write writes e with the configuration that produced it, so that the file says how to repeat
+// the measurement.
 func Write(path string, cfg *merit.Config, e *run.Evaluation) error {
 	text, err := cfg.Marshal(filepath.Dir(path))
 	if err != nil {
@@ -68,8 +66,8 @@ func Write(path string, cfg *merit.Config, e *run.Evaluation) error {
 	return run.WriteEvaluation(path, e)
 }
 
-// alone is s with one episode from each start: more of them say less than as many
-// from others. As many are played at one time.
+// alone returns s with one episode per start, since repeated starts are less informative than
+// new ones. As many episodes are played concurrently.
 func alone(s *merit.Session) *merit.Session {
 	one, cfg := *s, *s.Config
 	cfg.Rollout.Groups, cfg.Rollout.Members = cfg.Rollout.Groups*cfg.Rollout.Members, 1

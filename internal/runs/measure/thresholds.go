@@ -8,15 +8,14 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// thresholds is a configuration as far as a comparison needs it.
+// thresholds is the part of a configuration that a comparison needs.
 type thresholds struct {
 	Evidence evidence.Config `yaml:"evidence"`
 }
 
-// Thresholds returns the section evidence of a configuration, with overrides of
-// the form evidence.key=value over it. Nothing else of the text is looked at:
-// what it names need not be here any more. A text without the section has the
-// defaults.
+// Thresholds returns the evidence section of a configuration, with overrides of the form
+// evidence.key=value. It ignores the rest of the text, so files that the text names may be
+// gone. A text without the section has the defaults.
 func Thresholds(source string, text []byte, overrides ...string) (evidence.Config, error) {
 	var sections map[string]any
 	if err := yaml.Unmarshal(text, &sections); err != nil {

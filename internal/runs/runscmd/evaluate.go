@@ -22,45 +22,45 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// A policy that nearly always or nearly never succeeds gives groups whose
-// members all score the same, from which nothing is learnt.
+// A policy that nearly always or nearly never succeeds produces groups whose members all have
+// the same score. Training learns nothing from these.
 const fewest, most = 0.5, 0.95
 
 type evaluateOptions struct {
 	playing
 	what   measure.Options
 	Out    string `flag:"out" usage:"write the measurement with every episode to this JSON file" output:"yes"`
-	Traces string `flag:"traces" usage:"measure the traces that this query chooses; all is every trace"`                       // query
-	Store  string `flag:"store" usage:"where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
+	Traces string `flag:"traces" usage:"measure the traces that this query matches; all matches every trace"`             // query
+	Store  string `flag:"store" usage:"the trace store: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
 }
 
-// NewEvaluateCmd is the verb evaluate, which was called baseline before.
+// NewEvaluateCmd returns the evaluate command, formerly called baseline.
 func NewEvaluateCmd(h *console.Host) *cobra.Command {
 	o := &evaluateOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
 	cmd := console.Verb(&cobra.Command{
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
 		Short:   "Play episodes with a policy and measure its success and return",
-		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
-configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
-a promoted one, and prints success, return, length and every metric of the environment
-and of the reward with 95 % intervals, beside the range that train.expect of the
-configuration wants. It warns where the success of a policy that is yet to be trained leaves little to learn
-from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
-the same starts can be compared in pairs (merit compare) and be evidence for a
-promotion. To score episodes that lie in a file, see merit eval.
+		Long: `Evaluate plays starts of a split (by default the held-out test split) with a policy:
+the configuration's (a plug-in, or the untrained network), that of a checkpoint, or
+a promoted one. It prints success, return, length and every metric of the environment
+and of the reward with 95 % intervals, next to the range that train.expect of the
+configuration sets. It warns if the success of an untrained policy leaves little to
+learn from: below 50 % or above 95 %. --out stores every episode, so that merit compare
+can compare two measurements of the same starts in pairs, and merit promote can use
+them as evidence. To score episodes in a file, use merit eval.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
-the measurement is the same.
+With --fleet, workers on this machine or others (merit worker) play and score. The
+measurement is the same.
 
-With --traces nothing is played: it measures what agents did already, by the rewards
-that are recorded (merit traces score).`,
+With --traces, nothing is played: Merit measures recorded agent runs by the rewards
+that are stored with them (merit traces score).`,
 		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
-	f.IntVar(&o.what.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
+	f.IntVar(&o.what.Episodes, "episodes", 0, "number of episodes (default: train.test_episodes of the configuration)")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	if o.Out != "" {
 		if _, err := os.Stat(filepath.Dir(o.Out)); err != nil {
-			return console.CannotWrite(err) // now, and not after the episodes
+			return console.CannotWrite(err) // before playing the episodes, not after
 		}
 	}
 	if o.Traces != "" {
@@ -109,7 +109,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes", "fleet", "workers"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
-			return console.Usage(cmd, "omit it; --set train.success_score= says what a success is", "--%s is about episodes that are played, and --traces plays none", flag)
+			return console.Usage(cmd, "omit it; --set train.success_score= sets the score of a success", "--%s applies to played episodes, and --traces plays none", flag)
 		}
 	}
 	cfg, err := merit.PlayConfig(o.source.overrides(cmd.Flags())...)
@@ -161,14 +161,13 @@ func (o *evaluateOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 	}
 	of := ""
 	if s.Clusters > 0 {
-		of = fmt.Sprintf(" of %d tasks, by which intervals are clustered", s.Clusters)
+		of = fmt.Sprintf(" of %d tasks, which intervals treat as clusters", s.Clusters)
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts%s, %d without a score\n%s", len(e.Episodes), s.DistinctStarts, of, s.Unscored, advice(e))
 	return err
 }
 
-// expected gives the range that the configuration wants and whether value is in
-// it.
+// expected returns the range that the configuration sets and whether value is in it.
 func expected(c train.Config, name string, value float64, show func(float64) string) (wanted, met string) {
 	r, err := c.Expected(name)
 	switch {
@@ -182,15 +181,14 @@ func expected(c train.Config, name string, value float64, show func(float64) str
 	return fmt.Sprintf("%s to %s", show(r[0]), show(r[1])), met
 }
 
-// advice warns of a policy before training whose groups would mostly be of one
-// mind.
+// advice warns about an untrained policy that would produce mostly groups with equal scores.
 func advice(e *run.Evaluation) string {
 	s := e.Score
 	switch {
 	case e.Split == "traces" || e.Player.Checkpoint != "" || e.Player.From != "" || s.Episodes == 0 || s.Success >= fewest && s.Success <= most:
 		return ""
 	case s.Success < fewest:
-		return fmt.Sprintf("warning: success is below %.0f %%: in many groups nobody will succeed, and from those nothing is learnt; make the task easier at first, or shape the reward\n", 100*fewest)
+		return fmt.Sprintf("warning: success is below %.0f %%: in many groups no episode will succeed, and training learns nothing from these; start with an easier task, or shape the reward\n", 100*fewest)
 	}
 	return fmt.Sprintf("warning: success is above %.0f %%: there is little left to learn; make the task harder\n", 100*most)
 }

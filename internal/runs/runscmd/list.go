@@ -20,15 +20,15 @@ type listOptions struct {
 	host *console.Host
 }
 
-// NewListCmd is the verb runs.
+// NewListCmd returns the runs command.
 func NewListCmd(h *console.Host) *cobra.Command {
 	o := &listOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "runs [FOLDER]",
-		Short: "List runs, with what each has reached",
-		Long: `Runs lists the run directories below FOLDER (default: runs), the newest first.
+		Short: "List runs and their results",
+		Long: `Runs lists the run directories in FOLDER (default: runs), the newest first.
 Success and return are those of the best validation, with a 95 % interval. Flags
-counts the red flags that alerted, and after a plus sign those that only warned.`,
+counts the red flags that raised an alert and, after a plus sign, those that only warned.`,
 		Example: "  merit runs\n  merit runs runs --json",
 		Args:    console.AtMost("FOLDER"),
 		RunE:    o.run,
@@ -51,7 +51,7 @@ func (o *listOptions) run(_ *cobra.Command, args []string) error {
 		return o.host.PrintJSON(rows)
 	}
 	if len(rows) == 0 {
-		return none(folder, "there are no runs below this folder", filepath.Join(folder, "first"))
+		return none(folder, "this folder contains no runs", filepath.Join(folder, "first"))
 	}
 	table := terminal.Table{Head: []string{"run", "state", "iterations", "steps", "time", "success", "95 %", "return", "flags", "last written"}}
 	for _, r := range rows {
@@ -64,7 +64,7 @@ func none(folder, what, out string) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: what, Hint: "merit train -c train.yaml --out " + console.Quote(out) + " writes a run"}
 }
 
-// listed is a row of the table.
+// listed returns a row of the table.
 func listed(r runspage.Row) []string {
 	state := "not finished"
 	switch {

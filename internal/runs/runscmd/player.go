@@ -20,8 +20,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// player is who plays: what --policy says, else $MERIT_POLICY, else the
-// configuration's policy.
+// player is the policy that plays: that of --policy, else of $MERIT_POLICY, else of the
+// configuration.
 type player struct {
 	host *console.Host
 	word string
@@ -34,8 +34,8 @@ func (p *player) flags(cmd *cobra.Command) {
 	console.DefaultsTo(cmd, "policy", promote.PolicyVariable)
 }
 
-// choose finds who plays, and returns whose configuration is used if the command
-// line names none.
+// choose resolves the policy and returns the directory whose configuration is used if the
+// command line names none.
 func (p *player) choose(cmd *cobra.Command) (dir string, err error) {
 	if !cmd.Flags().Changed("policy") {
 		p.word = p.host.Env(promote.PolicyVariable)
@@ -53,7 +53,7 @@ func (p *player) choose(cmd *cobra.Command) (dir string, err error) {
 	return dir, err
 }
 
-// checkpoint is the path of who plays, unless that is a promoted policy.
+// checkpoint returns the path of the policy, or "" if it is a promoted policy.
 func (p *player) checkpoint() string {
 	if p.promoted != nil {
 		return ""
@@ -61,8 +61,8 @@ func (p *player) checkpoint() string {
 	return p.word
 }
 
-// suits refuses to have a fleet play a promoted policy: that may be two policies, by
-// share, and an order names one.
+// suits returns an error if a fleet would play a promoted policy: that may be two policies,
+// each with a share of the starts, but a fleet plays only one.
 func (p *player) suits(f fleetcmd.Options) error {
 	if p.promoted == nil || f.Address == "" {
 		return nil
@@ -72,12 +72,12 @@ func (p *player) suits(f fleetcmd.Options) error {
 		instead = "-c " + console.Quote(filepath.Join(p.promoted.ConfigDir(), run.ConfigFile)) + " and no policy"
 	}
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Refused, Where: p.word, What: "a promoted policy is a part of this process, which workers do not have",
-		Hint: "name what is promoted: " + instead + "; or play without a fleet",
+		Boundary: fault.Fleet, Kind: fault.Refused, Where: p.word, What: "a fleet cannot play a promoted policy, which runs in this process",
+		Hint: "name the promoted configuration instead: " + instead + "; or play without a fleet",
 	}
 }
 
-// open makes the players of a promoted policy; nil if none plays.
+// open returns the players of a promoted policy, or nil if there is none.
 func (p *player) open(ctx context.Context, s *merit.Session) (*promote.Player, error) {
 	if p.promoted == nil {
 		return nil, nil
@@ -86,8 +86,8 @@ func (p *player) open(ctx context.Context, s *merit.Session) (*promote.Player, e
 	return promote.Open(ctx, s, p.promoted)
 }
 
-// playing is what evaluate and rollout have in common: who plays which tasks, in
-// this process or by workers.
+// playing holds the flags that evaluate and rollout share: which policy plays which tasks, in
+// this process or on workers.
 type playing struct {
 	host   *console.Host
 	source source
@@ -99,12 +99,12 @@ func (p *playing) flags(cmd *cobra.Command, greedy *bool, split *string) {
 	p.source.flags(cmd)
 	p.player.flags(cmd)
 	p.fleet.Flags(cmd, "play")
-	cmd.Flags().BoolVar(greedy, "greedy", false, "take the likeliest action instead of sampling")
+	cmd.Flags().BoolVar(greedy, "greedy", false, "take the most likely action instead of sampling")
 	cmd.Flags().StringVar(split, "split", *split, "which tasks: train, validation or test")
 	console.Values(cmd, "split", train.Splits()...)
 }
 
-// checkSplit refuses a word that is not a split.
+// checkSplit returns an error if split is not a split.
 func checkSplit(cmd *cobra.Command, split string) error {
 	if !slices.Contains(train.Splits(), split) {
 		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", split)
@@ -112,7 +112,7 @@ func checkSplit(cmd *cobra.Command, split string) error {
 	return nil
 }
 
-// load finds who plays, and the configuration.
+// load resolves the policy and loads the configuration.
 func (p *playing) load(cmd *cobra.Command) (*merit.Config, error) {
 	if err := p.fleet.Check(cmd); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (p *playing) load(cmd *cobra.Command) (*merit.Config, error) {
 	return p.source.load(cmd.Flags(), dir)
 }
 
-// play opens what cfg names and calls f with it. Promoted plays if it is not nil.
+// play opens what cfg names and calls f. Promoted, if it is not nil, plays.
 func (p *playing) play(ctx context.Context, cfg *merit.Config, episodes int, f func(s *merit.Session, promoted *promote.Player, open train.OpenPlayer) error) error {
 	progress := newProgress(p.host, merit.RolloutProgress, "episodes", episodes)
 	defer progress.close()

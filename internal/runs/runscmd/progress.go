@@ -12,20 +12,20 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// sessionProgress shows what a session does: a bar over the iterations of a
-// run, then one for each final evaluation, and a line for each evaluation that
-// is finished; for a rollout, a bar over its episodes.
+// sessionProgress shows the progress of a session: a bar over the iterations of a run, one for
+// each final evaluation, and a line for each finished evaluation; for a rollout, a bar over
+// its episodes.
 type sessionProgress struct {
 	host  *console.Host
 	bar   *terminal.Progress
-	what  string // that the bar shows
+	what  string // label of the bar
 	done  int    // finished iterations
-	begun int    // iteration under way
+	begun int    // current iteration
 	note  string
 }
 
-// newTrainProgress shows a run: curves on a terminal, lines elsewhere. End
-// leaves what is there; what the host's verbs say meanwhile scrolls by above.
+// newTrainProgress shows a run: curves on a terminal, lines elsewhere. The function end leaves
+// the last state on the screen. Other output of the host scrolls by above.
 func newTrainProgress(h *console.Host, cfg *merit.Config) (p train.Reporter, end func()) {
 	if !h.Animated() {
 		p := newProgress(h, train.SplitTrain, "iterations", cfg.Train.Iterations)
@@ -37,18 +37,17 @@ func newTrainProgress(h *console.Host, cfg *merit.Config) (p train.Reporter, end
 	return liveProgress{v}, sync.OnceFunc(func() { v.Close(); h.Stderr = stderr })
 }
 
-// liveProgress prints what stays to be read above the curves.
+// liveProgress prints lines above the curves.
 type liveProgress struct{ *live.View }
 
-// Evaluated prints a line for the last evaluations; a validation is a point of
-// its curve.
+// Evaluated prints a line for the final evaluations; a validation is a point of its curve.
 func (p liveProgress) Evaluated(what string, s run.Score) {
 	if what != train.SplitValidation {
 		fmt.Fprintln(p, evaluationText(what, s))
 	}
 }
 
-// Iterated prints alarms; the rest is curves.
+// Iterated prints alarms; the curves show the rest.
 func (p liveProgress) Iterated(it run.Iteration, total int) {
 	p.View.Iterated(it, total)
 	for _, a := range it.Alarms {
@@ -56,7 +55,7 @@ func (p liveProgress) Iterated(it run.Iteration, total int) {
 	}
 }
 
-// newProgress shows work of total units; what is a split or the name of an
+// newProgress shows the progress of total units of work; what is a split or the name of an
 // evaluation or rollout.
 func newProgress(h *console.Host, what, unit string, total int) *sessionProgress {
 	return &sessionProgress{host: h, bar: h.Progress(what, unit, int64(total)), what: what}
@@ -64,7 +63,7 @@ func newProgress(h *console.Host, what, unit string, total int) *sessionProgress
 
 func (p *sessionProgress) close() { p.bar.Close() }
 
-// Collecting shows evaluations, whose episodes take longer than an iteration.
+// Collecting shows the progress of evaluations, whose episodes take longer than an iteration.
 func (p *sessionProgress) Collecting(what string, done, total int) {
 	switch what {
 	case train.SplitTrain:
@@ -109,7 +108,7 @@ func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
 	switch rate := it.Time.StepsPerSecond; {
 	case rate >= 1000:
 		p.note += fmt.Sprintf("  %.0fk steps/s", rate/1000)
-	case rate > 0: // language models take seconds for one
+	case rate > 0: // a step of a language model takes seconds
 		p.note += fmt.Sprintf("  %.1f steps/s", rate)
 	}
 	p.bar.Set(int64(p.done), p.note)

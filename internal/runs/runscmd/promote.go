@@ -20,31 +20,33 @@ import (
 
 type promoteOptions struct {
 	host      *console.Host
-	To        string `flag:"to" usage:"the name of the policy, or its folder (default: the name of the run's environment)"`
-	Share     string `flag:"share" usage:"in which share of the starts the version plays, as 10% or 0.1 (default: all)"`
+	To        string `flag:"to" usage:"name or folder of the promoted policy (default: the name of the run's environment)"`
+	Share     string `flag:"share" usage:"share of the starts that the version plays, such as 10% or 0.1 (default: all)"`
 	Back      bool   `flag:"fall-back" usage:"the same as merit rollback"`
-	Evidence  string `flag:"evidence" usage:"the measurement of RUN"`
-	Against   string `flag:"against" usage:"the measurement of what plays now"`
+	Evidence  string `flag:"evidence" usage:"measurement of RUN"`
+	Against   string `flag:"against" usage:"measurement of the policy that plays now"`
 	Baseline  string `flag:"baseline" usage:"for a new name: the configuration whose policy plays now (default: the run's policy before training)" files:"yaml,yml"`
 	candidate promote.Candidate
 }
 
-// NewPromoteCmd is the verb promote.
+// NewPromoteCmd returns the promote command.
 func NewPromoteCmd(h *console.Host) *cobra.Command {
 	o := &promoteOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "promote [RUN]",
 		Short: "Use a better policy for a share of the episodes",
 		Long: `Promote copies the best checkpoint of a run, with its manifest and its evidence, into
-a folder of numbered versions and makes it the one that --policy NAME plays. It
-refuses a policy that is not shown to be better by as much as the section evidence of
-the run's configuration asks for (15 % and p < 0.05; see merit compare). The evidence
-are measurements of that checkpoint and of what plays now, on the same starts: those
-of --evidence and --against (merit evaluate --out), or else, for a new name, the
-tests before and after training that the run has kept, and for one with a version,
-both are played now. What the first version was held against is the fall-back: it
-plays the starts outside of --share, and all of them after merit rollback.
-Without RUN it changes the share or shows what plays; without --to it lists all.
+a folder of numbered versions and makes it the policy that --policy NAME plays. It
+refuses a policy unless evidence shows that it is better by as much as the evidence
+section of the run's configuration requires (15 % and p < 0.05; see merit compare).
+The evidence is two measurements on the same starts, of that checkpoint and of the
+policy that plays now: those of --evidence and --against (merit evaluate --out).
+Without these flags, promote uses the tests before and after training that the run
+contains if the name is new, and plays both policies if the name has a version.
+The policy that the first version was compared with is the fall-back: it plays the
+starts outside of --share, and all starts after merit rollback.
+Without RUN, promote changes the share or shows which version plays. Without --to, it
+lists all policies.
 
 A name is a folder in $MERIT_POLICIES, or in policies.`,
 		Example: `  merit promote runs/better --to sokoban --share 10%
@@ -54,21 +56,21 @@ A name is a folder in $MERIT_POLICIES, or in policies.`,
 		RunE: o.run,
 	}, o)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.candidate.Thresholds, "set", nil, "put a value over the run's thresholds: evidence.key=value (repeatable)")
-	f.BoolVar(&o.candidate.Unproven, "unproven", false, "promote although the evidence does not show that it is better")
+	f.StringArrayVar(&o.candidate.Thresholds, "set", nil, "override a threshold of the run: evidence.key=value (repeatable)")
+	f.BoolVar(&o.candidate.Unproven, "unproven", false, "promote even if the evidence does not show that the policy is better")
 	return cmd
 }
 
 func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 	if (o.Evidence == "") != (o.Against == "") || o.Baseline != "" && o.Evidence != "" {
-		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or leave both out", "a run is promoted on both of --evidence and --against, or on --baseline, or on neither")
+		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or omit both", "use --evidence and --against together and without --baseline")
 	}
 	if o.Back && (len(args) > 0 || o.Share != "") {
-		return console.Usage(cmd, "fall back by itself", "--fall-back goes with neither a run nor --share")
+		return console.Usage(cmd, "omit the run and --share", "--fall-back cannot be combined with a run or --share")
 	}
 	share, err := parseShare(o.Share)
 	if err != nil {
-		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is no share", o.Share)
+		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is not a share", o.Share)
 	}
 	if len(args) == 0 && o.To == "" {
 		if o.Back || o.Share != "" {
@@ -97,7 +99,7 @@ func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 	return report(o.host, s)
 }
 
-// promote gathers the evidence, unless it is given, and promotes.
+// promote collects the evidence, unless the flags name it, and promotes.
 func (o *promoteOptions) promote(ctx context.Context) (*promote.State, error) {
 	if o.To == "" {
 		dir, _, err := merit.SplitCheckpoint(o.candidate.Checkpoint)
@@ -110,7 +112,7 @@ func (o *promoteOptions) promote(ctx context.Context) (*promote.State, error) {
 		}
 		if o.To = promote.NameOf(cfg.Environment.Plugin); o.To == "" {
 			return nil, &fault.Error{
-				Boundary: fault.CLI, Kind: fault.Invalid, Where: dir, What: fmt.Sprintf("its environment %q gives no name for a policy", cfg.Environment.Plugin),
+				Boundary: fault.CLI, Kind: fault.Invalid, Where: dir, What: fmt.Sprintf("no policy name can be derived from the environment %q", cfg.Environment.Plugin),
 				Hint: "name the policy with --to",
 			}
 		}
@@ -157,7 +159,7 @@ func parseShare(text string) (float64, error) {
 	return x, err
 }
 
-// report shows the versions of a policy and which of them plays.
+// report prints the versions of a policy and which of them plays.
 func report(h *console.Host, s *promote.State) error {
 	if h.Global.JSON {
 		return h.PrintJSON(s)
@@ -183,7 +185,7 @@ func report(h *console.Host, s *promote.State) error {
 	return t.Write(h.Stdout)
 }
 
-// listPolicies shows every named policy.
+// listPolicies prints every named policy.
 func listPolicies(h *console.Host) error {
 	names, states, err := promote.List(h.Env)
 	if err != nil {
@@ -201,7 +203,7 @@ func listPolicies(h *console.Host) error {
 		t.Add(names[i], strconv.Itoa(len(s.Versions)), s.Playing(), s.Fallback)
 	}
 	if len(names) == 0 {
-		_, err := fmt.Fprintf(h.Stdout, "%s holds no promoted policy\n", promote.Root(h.Env))
+		_, err := fmt.Fprintf(h.Stdout, "%s contains no promoted policies\n", promote.Root(h.Env))
 		return err
 	}
 	return t.Write(h.Stdout)

@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
-// quickstartFiles are the files that the quickstart consists of.
+// quickstartFiles are the files of the quickstart.
 var quickstartFiles = []string{"train.yaml", "reward.wasm", "episodes.jsonl", "rows.jsonl"}
 
 type quickstartOptions struct {
@@ -23,7 +23,7 @@ type quickstartOptions struct {
 	FilesOnly bool `flag:"files-only" usage:"copy the files and do not train"`
 }
 
-// NewQuickstartCmd is the verb quickstart.
+// NewQuickstartCmd returns the quickstart command.
 func NewQuickstartCmd(h *console.Host) *cobra.Command {
 	o := &quickstartOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
@@ -78,8 +78,8 @@ func (o *quickstartOptions) next(w io.Writer, line string, commands ...string) e
 	return err
 }
 
-// copyQuickstart copies the files of the quickstart into a folder. It writes
-// nothing if one of them exists there already.
+// copyQuickstart copies the files of the quickstart into a folder. If one of them exists
+// there, it returns an error and writes nothing.
 func copyQuickstart(folder string) error {
 	from, err := quickstartSource()
 	if err != nil {
@@ -88,7 +88,7 @@ func copyQuickstart(folder string) error {
 	for _, name := range quickstartFiles {
 		if path := filepath.Join(folder, name); console.FileExists(path) {
 			return &fault.Error{
-				Boundary: fault.CLI, Kind: fault.Invalid, Where: path, What: "the file exists already",
+				Boundary: fault.CLI, Kind: fault.Invalid, Where: path, What: "the file already exists",
 				Hint: "name another folder: merit quickstart FOLDER; or train again: merit train -c " + console.Quote(filepath.Join(folder, "train.yaml")) + " --out " + console.Quote(filepath.Join(folder, "run")) + " --force",
 			}
 		}
@@ -108,8 +108,8 @@ func copyQuickstart(folder string) error {
 	return nil
 }
 
-// quickstartSource is the folder of the example as it was installed, or as it
-// stands in the checkout that the program was built in.
+// quickstartSource returns the folder of the example: as installed, or in the checkout that
+// the program was built from.
 func quickstartSource() (string, error) {
 	folders := []string{prefix.Share("examples", "sokoban"), filepath.Join(prefix.Root(), "examples", "sokoban")}
 	for _, folder := range folders {

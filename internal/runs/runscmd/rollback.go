@@ -9,20 +9,19 @@ import (
 
 type rollbackOptions struct {
 	host    *console.Host
-	Version int `flag:"version" usage:"the version that is to play; 0 is the policy from before training"`
+	Version int `flag:"version" usage:"version to play; 0 is the policy before training"`
 }
 
-// NewRollbackCmd is the verb rollback.
+// NewRollbackCmd returns the rollback command.
 func NewRollbackCmd(h *console.Host) *cobra.Command {
 	o := &rollbackOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "rollback [POLICY]",
 		Short: "Roll back to the previous policy",
-		Long: `Rollback makes what the current version of a promoted policy replaced play again, in
-the same share of the starts: a version, or the policy that was there before anybody
-trained. --version chooses another one, forwards too. Nothing is removed, and it holds
-from the next evaluation or rollout on. POLICY is a name or a folder, and may be left out
-where there is one only.`,
+		Long: `Rollback makes the previous version of a promoted policy, or the policy before
+training, play again, in the same share of the starts. --version chooses any other
+version, also a newer one. Nothing is deleted. The change takes effect with the next
+evaluation or rollout. POLICY is a name or a folder; omit it if there is only one.`,
 		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,

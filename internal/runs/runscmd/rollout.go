@@ -24,10 +24,10 @@ import (
 type rolloutOptions struct {
 	playing
 	what merit.RolloutOptions
-	Out  string `flag:"out" usage:"where to write; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout" output:"yes"`
+	Out  string `flag:"out" usage:"output file; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout" output:"yes"`
 }
 
-// NewRolloutCmd is the verb rollout.
+// NewRolloutCmd returns the rollout command.
 func NewRolloutCmd(h *console.Host) *cobra.Command {
 	o := &rolloutOptions{playing: playing{host: h, player: player{host: h}}, what: merit.RolloutOptions{Split: train.SplitTrain}, Out: "-"}
 	cmd := console.Verb(&cobra.Command{
@@ -35,16 +35,16 @@ func NewRolloutCmd(h *console.Host) *cobra.Command {
 		Short: "Play episodes and write them with scores and advantages",
 		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint,
 or a promoted one), scores them with the configuration's rewards, assigns credit and
-writes one trajectory a line.
+writes one trajectory per line.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
-the trajectories are the same, byte for byte.`,
+With --fleet, workers on this machine or others (merit worker) play and score. The
+trajectories are the same, byte for byte.`,
 		Example: "  merit rollout -c quickstart/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy quickstart/run --split test --out episodes.jsonl.zst\n  merit rollout --policy quickstart/run --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
-	f.IntVar(&o.what.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
+	f.IntVar(&o.what.Groups, "groups", 0, "number of groups (default: rollout.groups of the configuration)")
 	return cmd
 }
 
@@ -53,7 +53,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.what.Groups < 0 {
-		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.what.Groups)
+		return console.Usage(cmd, "use 1 or more, or omit it to play rollout.groups of the configuration", "--groups %d is less than 0", o.what.Groups)
 	}
 	cfg, err := o.load(cmd)
 	if err != nil {
@@ -81,7 +81,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 	return errors.Join(out.Close(), o.report(played), played.Unscored())
 }
 
-// report prints what was played: on stderr where stdout carries the episodes.
+// report prints a summary: on stderr if stdout carries the episodes.
 func (o *rolloutOptions) report(played *merit.Rollout) error {
 	w := io.Writer(o.host.Stdout)
 	if o.Out == "-" {
@@ -104,16 +104,16 @@ func (o *rolloutOptions) report(played *merit.Rollout) error {
 	}
 	t.Add("mean score", mean)
 	for _, name := range slices.Sorted(maps.Keys(played.Judges)) {
-		if asked := played.Judges[name]; asked != (judge.Totals{}) { // workers ask by themselves
+		if asked := played.Judges[name]; asked != (judge.Totals{}) { // judges on workers are not counted here
 			t.Add(name+" asked", judged(asked))
 		}
 	}
 	return t.Write(w)
 }
 
-// judged says what a judge was asked, and what that cost.
+// judged formats what a judge was asked and what that cost.
 func judged(t judge.Totals) string {
-	text := fmt.Sprintf("%d questions, %d of them twice; %d answers were kept from before; %d + %d tokens", t.Questions-t.Cached, t.Retried, t.Cached, t.PromptTokens, t.CompletionTokens)
+	text := fmt.Sprintf("%d questions, %d of them twice; %d answers were cached; %d + %d tokens", t.Questions-t.Cached, t.Retried, t.Cached, t.PromptTokens, t.CompletionTokens)
 	if t.Cost > 0 {
 		text += fmt.Sprintf(", cost %.4g", t.Cost)
 	}

@@ -11,7 +11,7 @@ import (
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
-// Promise: episodes of which none has a score have no mean of 0.
+// Promise: the mean score of episodes without scores is a dash, not 0.
 func TestNoScoreIsNotZero(t *testing.T) {
 	for _, c := range []struct {
 		score      *float64

@@ -7,10 +7,10 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// NewSchemaCmd is the verb schema.
+// NewSchemaCmd returns the schema command.
 func NewSchemaCmd(h *console.Host) *cobra.Command {
-	return console.SchemaVerb(h, "", "Print the JSON Schema of a configuration", `Schema prints what a configuration may hold, as a JSON Schema. An editor that
-knows YAML completes and checks keys when the file begins with
+	return console.SchemaVerb(h, "", "Print the JSON Schema of a configuration", `Schema prints the JSON Schema of a configuration. An editor with
+YAML support completes and checks keys if the file begins with
 
   # yaml-language-server: $schema=train.schema.json`, merit.Schema)
 }

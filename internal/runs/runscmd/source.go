@@ -13,8 +13,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// source is where a configuration comes from: a file and what the command line
-// puts over it.
+// source is where a configuration comes from: a file, and overrides from the command line.
 type source struct {
 	path string
 	set  []string
@@ -23,18 +22,18 @@ type source struct {
 	iterations, parallel int
 }
 
-// flags adds the flags that every verb with a configuration has.
+// flags adds the flags that every command with a configuration has.
 func (s *source) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&s.path, "config", "c", "", "configuration file")
-	f.StringArrayVar(&s.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringArrayVar(&s.set, "set", nil, "override a value of the configuration: key.path=value (repeatable)")
 	f.Uint64Var(&s.seed, "seed", 0, "the same as --set seed=")
 	f.IntVar(&s.parallel, "parallel", 0, "the same as --set rollout.parallel=; it never changes a result")
 	console.Files(cmd, "config", "yaml", "yml")
 	console.Complete(cmd, "set", assignments)
 }
 
-// assignments completes --set: keys, and after = the words that the key takes.
+// assignments completes --set: keys and, after =, the values that the key allows.
 func assignments(begun string) []string {
 	key, _, ok := strings.Cut(begun, "=")
 	var all []string
@@ -50,7 +49,7 @@ func assignments(begun string) []string {
 	return all
 }
 
-// overrides are --set and the flags that stand for one.
+// overrides returns the values of --set and of the flags that abbreviate it.
 func (s *source) overrides(f *pflag.FlagSet) []string {
 	all := append([]string(nil), s.set...)
 	for _, short := range []struct{ flag, key string }{
@@ -63,7 +62,7 @@ func (s *source) overrides(f *pflag.FlagSet) []string {
 	return all
 }
 
-// load reads the configuration; without -c it is that of the run in dir.
+// load reads the configuration; without -c, that of the run in dir.
 func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
 	path := s.path
 	if path == "" && dir != "" {
@@ -72,16 +71,16 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
 	if path == "" {
 		return nil, &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Missing, What: "no configuration is named",
-			Hint: "name one with -c; merit quickstart makes a complete one",
+			Hint: "name one with -c; merit quickstart writes a complete one",
 		}
 	}
 	cfg, err := merit.LoadConfig(path, s.overrides(f)...)
 	if problem := fault.As(err); s.path == "" && problem != nil && problem.Kind == fault.Missing && cfg == nil {
-		problem.Where, problem.What, problem.Hint = dir, "holds no run", "name the directory of a run, or begin one with -c"
+		problem.Where, problem.What, problem.Hint = dir, "is not a run directory", "name the directory of a run, or start a run with -c"
 		return nil, err
 	}
 	if problem := fault.As(err); cfg == nil && problem != nil {
-		problem.Hint = "name a file with -c; merit quickstart makes a complete one"
+		problem.Hint = "name a file with -c; merit quickstart writes a complete one"
 	}
 	return cfg, err
 }

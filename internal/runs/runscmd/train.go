@@ -1,5 +1,5 @@
-// Package runscmd holds the verbs that a configuration stands behind: train,
-// rollout, validate and schema.
+// Package runscmd implements the commands that use a training configuration, such as train,
+// evaluate, rollout, validate and promote.
 package runscmd
 
 import (
@@ -36,40 +36,40 @@ type trainOptions struct {
 	host   *console.Host
 	source source
 	Out    string       `flag:"out" usage:"run directory (default runs/<time>)"`
-	Resume bool         `flag:"resume" usage:"go on with the run in --out; -c may be omitted"`
+	Resume bool         `flag:"resume" usage:"resume the run in --out; -c may be omitted"`
 	Force  bool         `flag:"force" usage:"replace the run in --out"`
-	Traces string       `flag:"traces" usage:"learn from the traces that this query chooses: the same as --set traces.query=; all is every trace"` // query
-	Store  string       `flag:"store" usage:"where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"`               // its address
+	Traces string       `flag:"traces" usage:"train on the traces that this query matches: the same as --set traces.query=; all matches every trace"` // query
+	Store  string       `flag:"store" usage:"the trace store: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"`                       // its address
 	kept   *store.Store // the store, once it is open
 	watch  outlets.Options
 	fleet  fleetcmd.Options
 }
 
-// NewTrainCmd is the verb train.
+// NewTrainCmd returns the train command.
 func NewTrainCmd(h *console.Host) *cobra.Command {
 	o := &trainOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "train",
-		Short: "Train a policy in an environment against a reward",
+		Short: "Train a policy in an environment with a reward",
 		Long: `Train plays groups of episodes, scores them in the sandbox, assigns credit and
-updates the policy, until the target, a plateau or the last iteration. It ends
-with the untrained and the trained policy on the same starts of the test split,
-and says how many of them are distinct and whether training has seen any.
+updates the policy, until the target, a plateau or the last iteration. At the end it
+plays the untrained and the trained policy on the same starts of the test split, and
+reports how many of these are distinct and whether any occurred in training.
 
 The run directory holds the resolved config, a manifest of digests, metrics,
-trajectories, checkpoints, summary.json and report.html. A run that was stopped
-at any moment goes on with --resume and ends with the same bytes as one that was
-not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
-starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
-fields. manifest.json, report.html and digests.json say when and where, and differ.
+trajectories, checkpoints, summary.json and report.html. You can stop a run at any
+time and resume it with --resume. The result has the same bytes as that of an
+uninterrupted run and of a run with another --parallel: config.yaml, metrics.jsonl,
+starts.jsonl, trajectories/, checkpoints/ and summary.json, except for the "time"
+fields. manifest.json, report.html and digests.json record when and where, and differ.
 
-With --traces nothing is played: what agents did already is learnt from, call by
-call, with the rewards that were recorded or, if the configuration names some,
-computed now. Tasks that are held out say what the trained policy would have made
-of them. Nothing is ever trained from traces unless it is asked for so.
+With --traces, nothing is played: the policy learns from recorded agent runs, call by
+call, with the recorded rewards or, if the configuration names rewards, with scores
+computed now. Held-out tasks show what the trained policy would have done. Merit
+never trains on traces unless you ask for it.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
-the bytes are the same. What a run did with a fleet goes on without one too.`,
+With --fleet, workers on this machine or others (merit worker) play and score. The
+bytes are the same. You can resume such a run without a fleet.`,
 		Example: "  merit train -c quickstart/train.yaml --out runs/first\n  merit train -c quickstart/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c quickstart/train.yaml --out runs/first --fleet embedded --workers 2\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c quickstart/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		RunE:    o.run,
 	}, o)
@@ -79,16 +79,16 @@ the bytes are the same. What a run did with a fleet goes on without one too.`,
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
 	console.OutputFolder(cmd, "out", run.Patterns()...)
 	f.StringVar(&o.watch.TensorBoard, "tensorboard", "", "write event files for TensorBoard into this folder")
-	f.StringVar(&o.watch.Metrics, "metrics", "", "show the run to Prometheus at this HOST:PORT, under /metrics; :PORT is this machine alone")
+	f.StringVar(&o.watch.Metrics, "metrics", "", "serve the run's metrics to Prometheus at this HOST:PORT, under /metrics; :PORT listens on this machine only")
 	return cmd
 }
 
 func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case o.Resume && o.Out == "":
-		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
+		return console.Usage(cmd, "name the run directory with --out", "--resume needs a run directory")
 	case o.Resume && o.Force:
-		return console.Usage(cmd, "omit one of them", "--resume and --force contradict each other")
+		return console.Usage(cmd, "omit one", "--resume and --force cannot be combined")
 	case o.Out == "":
 		o.Out = merit.DefaultDir(o.host.Now())
 	}
@@ -133,7 +133,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	end()
 	err = errors.Join(err, player.Close(o.host))
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
-		if asked := s.JudgeTotals()[name]; asked != (judge.Totals{}) { // workers ask by themselves
+		if asked := s.JudgeTotals()[name]; asked != (judge.Totals{}) { // judges on workers are not counted here
 			fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(asked))
 		}
 	}
@@ -143,7 +143,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	return o.report(summary)
 }
 
-// checked says what a check of the reward found.
+// checked prints the result of the reward check.
 func (o *trainOptions) checked(r *study.Report) {
 	if o.host.Global.Quiet {
 		return
@@ -151,7 +151,7 @@ func (o *trainOptions) checked(r *study.Report) {
 	fmt.Fprintln(o.host.Stderr, "rubric check: "+r.Line())
 }
 
-// open opens the session: of an environment, or of traces.
+// open opens a session for an environment, or for traces.
 func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...merit.Option) (*merit.Session, error) {
 	if !cfg.Traced() {
 		return merit.Open(ctx, cfg, opts...)
@@ -171,7 +171,7 @@ func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...meri
 	return s, nil
 }
 
-// watched opens what the flags ask for and says where it is.
+// watched opens the outlets that the flags name and prints the address of the metrics.
 func (o *trainOptions) watched() (*outlets.Telemetry, error) {
 	o.watch.Log = o.host.Logger()
 	watch, err := outlets.Open(o.watch)
@@ -181,14 +181,13 @@ func (o *trainOptions) watched() (*outlets.Telemetry, error) {
 	return watch, err
 }
 
-// advise gives the command that goes on with a run that was stopped, or whose
-// policy was lost.
+// advise adds the command that resumes a run that was stopped or that lost its policy.
 func (o *trainOptions) advise(err error) error {
 	f := fault.As(err)
 	if _, none := run.ReadManifest(o.Out); none != nil || f == nil {
 		return err
 	}
-	command := "go on with: merit train --resume --out " + console.Quote(o.Out)
+	command := "resume with: merit train --resume --out " + console.Quote(o.Out)
 	if o.Store != "" {
 		command += " --store " + console.Quote(withoutPassword(o.Store))
 	}
@@ -201,7 +200,7 @@ func (o *trainOptions) advise(err error) error {
 	return err
 }
 
-// withoutPassword is an address of a store as it may be shown.
+// withoutPassword returns the address of a store without its password.
 func withoutPassword(address string) string {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		return u.Redacted()

@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Promise: who stops a run over traces is told a command that finds the same
-// traces again, and no password is shown.
+// Promise: the command to resume a stopped run over traces finds the same traces again, and
+// shows no password.
 func TestAdviceNamesTheStore(t *testing.T) {
 	out := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(out, run.ManifestFile), fmt.Appendf(nil, `{"format": %d}`, run.Format), 0o600))

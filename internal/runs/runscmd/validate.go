@@ -19,14 +19,14 @@ type validateOptions struct {
 	source source
 }
 
-// NewValidateCmd is the verb validate.
+// NewValidateCmd returns the validate command.
 func NewValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "validate",
 		Short: "Check a configuration and the files it names",
 		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
-with its options for each split, lays out the policy and lets every reward score
+with its options for each split, lays out the policy and has every reward score
 a built-in conversation. It reports every problem at once and trains nothing.`,
 		Example: "  merit validate -c quickstart/train.yaml",
 		RunE:    o.run,

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// long writes a run of n iterations, without the cost of a disk that is synced.
+// long writes a run of n iterations without syncing to disk.
 func long(b *testing.B, dir string, n int) {
 	require.NoError(b, os.MkdirAll(dir, 0o755))
 	require.NoError(b, os.WriteFile(filepath.Join(dir, run.ManifestFile), []byte(`{"format":1}`), 0o644))
@@ -36,8 +36,8 @@ func BenchmarkFollow(b *testing.B) {
 	b.ReportMetric(10_000*float64(b.N)/b.Elapsed().Seconds(), "iterations/s")
 }
 
-// BenchmarkCurves draws 15 figures of a run of 100,000 iterations that has been
-// read: what a page asks for when a run has one line more.
+// BenchmarkCurves draws 15 figures of a loaded run of 100,000 iterations, as a page requests
+// after each new line.
 func BenchmarkCurves(b *testing.B) {
 	dir := b.TempDir()
 	long(b, dir, 100_000)
@@ -51,7 +51,7 @@ func BenchmarkCurves(b *testing.B) {
 	}
 }
 
-// BenchmarkList answers with the first of 1,000 runs, which have been seen.
+// BenchmarkList returns the first page of 1,000 runs that are already loaded.
 func BenchmarkList(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 1000 {

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// maxRows is how many iterations are held of all runs together, at about half a
-// kilobyte each.
+// maxRows is the number of iterations of all runs together that the cache holds, at about half
+// a kilobyte each.
 const maxRows = 500_000
 
-// cache keeps the histories of runs that were looked at last.
+// cache holds the histories of the runs that were used last.
 type cache struct {
 	mu     sync.Mutex
 	most   int // rows; 0 = maxRows
 	known  map[string]*history
-	recent []string         // directories, the last used at the end
-	briefs map[string]brief // what the list shows, of all runs
+	recent []string         // directories, the most recently used last
+	briefs map[string]brief // rows of the list, for all runs
 }
 
-// use calls f with the history of a run as it is now. F must not keep it.
+// use calls f with the current history of a run. F must not keep it.
 func (c *cache) use(dir string, f func(*history) error) error {
 	h := c.get(dir)
 	h.mu.Lock()
@@ -53,7 +53,7 @@ func (c *cache) get(dir string) *history {
 	return h
 }
 
-// trim forgets the histories that were not used for longest.
+// trim removes the least recently used histories.
 func (c *cache) trim(dir string, rows int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

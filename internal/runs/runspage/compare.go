@@ -13,34 +13,34 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// overlay is several runs beside each other.
+// overlay is the data of the page that compares runs.
 type overlay struct {
-	Runs    []beside
-	Keys    []difference // in which the configurations differ
+	Runs    []column
+	Keys    []difference // keys in which the configurations differ
 	Same    bool         // they do not differ
 	Problem string       // why the configurations cannot be compared
-	Metrics []string     // figures of any of them
+	Metrics []string     // figures that any of the runs has
 }
 
-// beside is a run of several.
-type beside struct {
+// column is one of the compared runs.
+type column struct {
 	ID      string
 	Colour  int
 	Row     Row
-	Summary *run.Summary // nil if it is not finished
+	Summary *run.Summary // nil if the run is not finished
 }
 
-// difference is a key of the configurations with its value in each run; empty
-// where a run has none.
+// difference is a key of the configurations with its value in each run, empty if a run has
+// none.
 type difference struct {
 	Key    string
 	Values []string
 }
 
-// chosen are the runs that a request names, or the two newest.
+// chosen returns the runs that a request names, or the two newest.
 func (o *room) chosen(r *http.Request) (ids, dirs []string, err error) {
 	if err := r.ParseForm(); err != nil {
-		return nil, nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the address is not well-formed", Err: err, Hint: "correct it"}
+		return nil, nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the URL is malformed", Err: err, Hint: "correct the URL"}
 	}
 	for _, id := range r.Form["run"] {
 		if !slices.Contains(ids, id) {
@@ -57,7 +57,7 @@ func (o *room) chosen(r *http.Request) (ids, dirs []string, err error) {
 		}
 	}
 	if len(ids) > maxOverlay {
-		return nil, nil, ui.Wrong("run", strconv.Itoa(len(ids))+" runs are too many to tell apart", "choose at most "+strconv.Itoa(maxOverlay))
+		return nil, nil, ui.Wrong("run", strconv.Itoa(len(ids))+" runs are too many to compare", "choose at most "+strconv.Itoa(maxOverlay))
 	}
 	for _, id := range ids {
 		dir, err := o.path(id)
@@ -78,8 +78,8 @@ func (o *room) comparePage(r *http.Request) (ui.View, error) {
 	for i, id := range ids {
 		p, _ := look(dirs[i])
 		p.ID = id
-		b := beside{ID: id, Colour: i, Row: o.brief(p)}
-		b.Summary, _ = run.ReadSummary(dirs[i]) // an unfinished run has none
+		b := column{ID: id, Colour: i, Row: o.brief(p)}
+		b.Summary, _ = run.ReadSummary(dirs[i]) // an unfinished run has no summary
 		v.Runs = append(v.Runs, b)
 		err := o.cache.use(dirs[i], func(h *history) error { v.Metrics = append(v.Metrics, h.names()...); return nil })
 		if err != nil {
@@ -103,16 +103,16 @@ func (o *room) comparePage(r *http.Request) (ui.View, error) {
 	return ui.View{Title: "Compare", Data: v}, nil
 }
 
-// verdict is how the trained policy of a finished run differs from that of the
-// first: means, intervals, tests, and what to do.
+// verdict compares the trained policy of a finished run with that of the first: means,
+// intervals, tests, and a recommendation.
 type verdict struct {
 	Run        string               `json:"run"`
 	Comparison *evidence.Comparison `json:"comparison,omitempty"`
-	Problem    string               `json:"problem,omitempty"` // why they are not compared
+	Problem    string               `json:"problem,omitempty"` // why the runs cannot be compared
 }
 
-// verdict answers with the comparison of each run with the first, as merit
-// compare has it. It takes a bootstrap's seconds, so pages ask for it apart.
+// verdict returns the comparison of each run with the first, as merit compare does. The
+// bootstrap takes seconds, so pages request it separately.
 func (o *room) verdict(r *http.Request) (any, error) {
 	ids, dirs, err := o.chosen(r)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	maxPoints  = 2000 // of one curve
-	maxCurves  = 400  // of one answer
-	fewPoints  = 300  // without points=
-	maxOverlay = 8    // runs beside each other: as many as there are colours
+	maxPoints  = 2000 // per curve
+	maxCurves  = 400  // per response
+	fewPoints  = 300  // default of points=
+	maxOverlay = 8    // runs in one comparison: the number of colors
 )
 
-// point is x, y, and the lowest and highest that it stands for: of the
-// iterations that it is the mean of, or of the interval that was measured.
+// point is x, y, and the lowest and highest value that it represents: of the iterations that
+// it averages, or of the measured interval.
 type point [4]float64
 
 // curve is a figure of a run over an axis.
@@ -25,24 +25,24 @@ type curve struct {
 	Run      string  `json:"run"`
 	Metric   string  `json:"metric"`
 	Points   []point `json:"points"`
-	Total    int     `json:"total"`              // measured in the span
+	Total    int     `json:"total"`              // points in the span
 	Interval bool    `json:"interval,omitempty"` // low and high are a 95 % interval
 }
 
-// span is a part of an axis; the zero value is all of it.
+// span is a part of an axis; the zero value is the whole axis.
 type span struct {
 	from, to float64
 	cut      bool
 }
 
-// axes are what curves are drawn over.
+// axes are the possible x axes of curves.
 var axes = map[string]bool{"iteration": true, "env_steps": true, "episodes": true, "seconds": true}
 
-// curves answers with every metric= of every run=, over x= (iteration,
-// env_steps, episodes, seconds) from from= to to=, in at most points= points each.
+// curves returns every metric= of every run= over x= (iteration, env_steps, episodes,
+// seconds), between from= and to=, with at most points= points each.
 func (o *room) curves(r *http.Request) (any, error) {
 	if err := r.ParseForm(); err != nil {
-		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the address is not well-formed", Err: err, Hint: "correct it"}
+		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the URL is malformed", Err: err, Hint: "correct the URL"}
 	}
 	points, err := ui.Natural(r, "points", fewPoints)
 	if err != nil {
@@ -53,7 +53,7 @@ func (o *room) curves(r *http.Request) (any, error) {
 		x = "iteration"
 	}
 	if !axes[x] {
-		return nil, ui.Wrong("x", strconv.Quote(x)+" is no axis", "use iteration, env_steps, episodes or seconds")
+		return nil, ui.Wrong("x", strconv.Quote(x)+" is not an axis", "use iteration, env_steps, episodes or seconds")
 	}
 	s, err := spanOf(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (o *room) curves(r *http.Request) (any, error) {
 	}
 	runs, metrics := r.Form["run"], r.Form["metric"]
 	if len(runs)*len(metrics) > maxCurves {
-		return nil, ui.Wrong("metric", "these are more than "+strconv.Itoa(maxCurves)+" curves", "ask for fewer")
+		return nil, ui.Wrong("metric", "this selects more than "+strconv.Itoa(maxCurves)+" curves", "request fewer")
 	}
 	out := struct {
 		X      string   `json:"x"`
@@ -95,15 +95,15 @@ func spanOf(r *http.Request) (s span, err error) {
 	for name, to := range map[string]*float64{"from": &s.from, "to": &s.to} {
 		if text := r.FormValue(name); text != "" {
 			if *to, err = strconv.ParseFloat(text, 64); err != nil || math.IsNaN(*to) {
-				return s, ui.Wrong(name, strconv.Quote(text)+" is no number", "correct the address")
+				return s, ui.Wrong(name, strconv.Quote(text)+" is not a number", "correct the URL")
 			}
 		}
 	}
 	return s, nil
 }
 
-// curve is a column over an axis. What is more than points is averaged in
-// parts of the axis of one width, whose extremes stay visible.
+// curve returns a column over an axis. If it has more values than points, it averages them in
+// equal parts of the axis and keeps the extremes of each.
 func (h *history) curve(metric, x string, s span, points int) *curve {
 	c := &curve{Metric: metric, Points: []point{}}
 	over := h.columns[x]
@@ -132,7 +132,7 @@ func (h *history) curve(metric, x string, s span, points int) *curve {
 	return c
 }
 
-// thin averages points, which are in the order of x, in parts of one width.
+// thin averages points, which are sorted by x, in parts of equal width.
 func thin(all []point, points int) []point {
 	first, width := all[0][0], all[len(all)-1][0]-all[0][0]
 	if !(width > 0) {

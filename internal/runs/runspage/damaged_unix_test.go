@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/internal/runs/runspage"
 )
 
-// Promise: a run whose directory holds a pipe, or whose iterations are missing, is
-// listed with what is wrong, and holds up no other run.
+// Promise: a run whose directory contains a pipe, or whose iterations are missing, is listed
+// with its problem and does not block other runs.
 func TestDamagedRunsAreListed(t *testing.T) {
 	dir := t.TempDir()
 	for name, summary := range map[string]bool{"pipe": true, "empty": true, "begun": false} {

@@ -14,38 +14,38 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// How far runs are looked for: a sweep's are four folders deep.
+// Limits of the search for runs: a sweep's runs are four folders deep.
 const (
 	maxDepth = 8
 	maxRuns  = 20_000
 )
 
-// place is a run directory by its id: its path below the folder of runs, with
-// slashes; "." if the folder is a run itself.
+// place is a run directory with its id: its path in the folder of runs, with slashes; "." if
+// that folder is itself a run.
 type place struct {
 	ID      string
 	Dir     string
-	Written time.Time // when it was last written to
-	problem error     // why nothing of it is read
+	Written time.Time // when it was last written
+	problem error     // why the run cannot be read
 	stamp   stamp
 }
 
-// stamp changes when what pages show of a run does.
+// stamp changes when the data that pages show of a run changes.
 type stamp struct {
 	metrics  int64 // bytes
 	modified time.Time
-	summary  time.Time // zero = none
+	summary  time.Time // zero if there is none
 }
 
-// find returns the runs below the folder, newest first. It follows no links,
-// which could lead in circles.
+// find returns the runs in the folder, newest first. It does not follow links, which could
+// form cycles.
 func (o *room) find() ([]place, error) {
 	var all []place
 	root := filepath.Clean(o.dir)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path != root, errors.Is(err, fs.ErrNotExist):
-			return nil // it went as we looked, or is not for us
+			return nil // deleted meanwhile, or not accessible
 		case err != nil || !d.IsDir():
 			return err
 		}
@@ -64,13 +64,13 @@ func (o *room) find() ([]place, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.SkipDir) {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: o.dir, What: "the folder of runs cannot be read", Err: err, Hint: "name another with --runs"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: o.dir, What: "the folder of runs cannot be read", Err: err, Hint: "name another folder with --runs"}
 	}
 	slices.SortFunc(all, func(a, b place) int { return cmp.Or(b.Written.Compare(a.Written), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 
-// look reports whether a folder is a run, and its stamp.
+// look reports whether a folder is a run, and returns its stamp.
 func look(dir string) (place, bool) {
 	p := place{Dir: dir}
 	manifest, err := os.Stat(filepath.Join(dir, run.ManifestFile))
@@ -78,7 +78,7 @@ func look(dir string) (place, bool) {
 		return p, false
 	}
 	if _, err := os.Stat(filepath.Join(dir, run.ConfigFile)); err != nil {
-		return p, false // a manifest of something else, such as a reward
+		return p, false // the manifest of something else, such as a reward
 	}
 	p.problem = onlyFiles(dir)
 	p.Written = manifest.ModTime()
@@ -92,8 +92,8 @@ func look(dir string) (place, bool) {
 	return p, true
 }
 
-// onlyFiles refuses a run directory with something in it that a run does not write
-// and that nobody can read to its end, such as a pipe.
+// onlyFiles returns an error if a run directory contains something that a run does not write
+// and that cannot be read to its end, such as a pipe.
 func onlyFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -108,7 +108,7 @@ func onlyFiles(dir string) error {
 	return nil
 }
 
-// path is the directory of a run by its id, which a stranger may have written.
+// path returns the directory of a run by its id, which is untrusted.
 func (o *room) path(id string) (string, error) {
 	dir := filepath.Join(o.dir, filepath.FromSlash(id))
 	if fs.ValidPath(id) && filepath.IsLocal(filepath.FromSlash(id)) {
@@ -116,5 +116,5 @@ func (o *room) path(id string) (string, error) {
 			return dir, p.problem
 		}
 	}
-	return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: "there is no such run", Hint: "choose one of the list of runs"}
+	return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: "the run does not exist", Hint: "choose a run from the list"}
 }

@@ -16,17 +16,17 @@ import (
 type side struct {
 	Run        string
 	Iteration  int
-	Prev, Next int // iterations with kept groups; −1 if there is none
-	Kept       int // how many iterations have some
+	Prev, Next int // iterations with saved groups; −1 if there is none
+	Kept       int // number of iterations with saved groups
 	Groups     []choice
 	Group      string
-	Whole      bool // every member was kept
+	Whole      bool // every member was saved
 	Members    []member
-	Rows       [][]*cell // [steps][members]; nil where an episode is over
-	Hidden     int       // steps that are not shown
+	Rows       [][]*cell // [steps][members]; nil after the end of an episode
+	Hidden     int       // number of steps that are not shown
 }
 
-// choice is a group that could be shown.
+// choice is a group that the page can show.
 type choice struct {
 	Name    string
 	Members int
@@ -39,7 +39,7 @@ type member struct {
 	Outcome string
 	Reason  string
 	Score   *float64
-	Credit  *float64 // A_E of its first step
+	Credit  *float64 // A_E A_E of the first step
 	Steps   int
 	Stop    string
 }
@@ -51,12 +51,12 @@ type cell struct {
 	Action     string
 	Wrong      bool
 	Advantage  *float64
-	Shade      string // class: p1 … p4 above 0, n1 … n4 below, by size within the group
-	Anchor     int    // of steps that saw one state; −1 = none
+	Shade      string // class: p1 … p4 above 0, n1 … n4 below, by magnitude within the group
+	Anchor     int    // number shared by steps with the same state; −1 = none
 	State      string
 }
 
-// mostSteps is how many steps of a group a page shows.
+// mostSteps is the largest number of steps of a group that a page shows.
 const mostSteps = 400
 
 func (o *room) groupsPage(r *http.Request) (ui.View, error) {
@@ -80,7 +80,7 @@ func (o *room) groupsPage(r *http.Request) (ui.View, error) {
 	groups, names := byGroup(k.Episodes)
 	v.Group = r.FormValue("group")
 	if v.Group == "" {
-		v.Group = wholest(groups, names)
+		v.Group = largest(groups, names)
 	}
 	for _, name := range names {
 		n := len(groups[name])
@@ -88,14 +88,14 @@ func (o *room) groupsPage(r *http.Request) (ui.View, error) {
 	}
 	all := groups[v.Group]
 	if all == nil {
-		return ui.View{}, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: v.Group, What: fmt.Sprintf("iteration %d has no such group", k.Iteration), Hint: "choose one of its others"}
+		return ui.View{}, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: v.Group, What: fmt.Sprintf("iteration %d does not have this group", k.Iteration), Hint: "choose another group of the iteration"}
 	}
 	v.Whole = len(all) >= settings.Members
 	v.fill(all)
 	return ui.View{Title: "Group " + v.Group, Data: v}, nil
 }
 
-// byGroup returns episodes by their groups, and the names of these in order.
+// byGroup returns episodes by group, and the names of the groups in order.
 func byGroup(all []*rl.Trajectory) (groups map[string][]*rl.Trajectory, names []string) {
 	groups = map[string][]*rl.Trajectory{}
 	for _, t := range all {
@@ -108,8 +108,8 @@ func byGroup(all []*rl.Trajectory) (groups map[string][]*rl.Trajectory, names []
 	return groups, names
 }
 
-// wholest is the first of the groups with the most members.
-func wholest(groups map[string][]*rl.Trajectory, names []string) (best string) {
+// largest returns the first of the groups with the most members.
+func largest(groups map[string][]*rl.Trajectory, names []string) (best string) {
 	for _, name := range names {
 		if len(groups[name]) > len(groups[best]) {
 			best = name
@@ -162,7 +162,7 @@ func newCell(t *rl.Trajectory, i int, most float64) *cell {
 	return c
 }
 
-// shade is a class by sign and size.
+// shade returns a CSS class by sign and magnitude.
 func shade(x, most float64) string {
 	if x == 0 || !(most > 0) {
 		return ""

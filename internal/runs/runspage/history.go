@@ -18,45 +18,45 @@ import (
 
 const (
 	maxLine  = 8 << 20
-	maxBytes = 1 << 30 // of one metrics.jsonl, as core/run has it
+	maxBytes = 1 << 30 // of one metrics.jsonl, as in core/run
 )
 
-// history is a run's metrics.jsonl as columns: about half a kilobyte an
-// iteration. It grows as the file does.
+// history is a run's metrics.jsonl as columns, about half a kilobyte per iteration. It grows
+// with the file.
 type history struct {
 	mu      sync.Mutex
 	rows    int
-	columns map[string][]float64 // by the path in the line, with slashes; shorter than rows, or NaN, where a line omits it
+	columns map[string][]float64 // by path in the line, with slashes; shorter than rows, or NaN, if a line omits the value
 	elapsed []float64            // seconds since the run began
 	alarms  []run.Alarm
-	adapted []run.Iteration // at which the learner was slowed down: their number and factors
-	frames  []frame         // of kept episodes
+	adapted []run.Iteration // iterations at which the learner was slowed down: their numbers and factors
+	frames  []frame         // of saved episodes
 
 	held int    // rows, for the cache, under its lock
 	read int64  // bytes
 	last []byte // the last line read: a resumed run cuts the file back
 }
 
-// frame is where the kept episodes of an iteration lie.
+// frame is the location of the saved episodes of an iteration.
 type frame struct {
 	run.Frame
 	Iteration int
 	offset    int64
 }
 
-// follow reads what the file has more than the last time.
+// follow reads what was appended to the file since the last call.
 func (h *history) follow(dir string) error {
 	path := filepath.Join(dir, run.MetricsFile)
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
 		h.reset()
-		return nil // it has begun, and has no line yet
+		return nil // the run has started and has not written a line yet
 	}
 	if err != nil {
 		return &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: "cannot be read", Err: err, Hint: "check the permissions of the run directory"}
 	}
 	defer f.Close()
-	if !h.goesOn(f) {
+	if !h.sameFile(f) {
 		h.reset()
 	}
 	if _, err := f.Seek(h.read, io.SeekStart); err != nil {
@@ -66,7 +66,7 @@ func (h *history) follow(dir string) error {
 	for {
 		line, err := readLine(in)
 		if err != nil {
-			return nil // the end, or a line that is being written
+			return nil // the end of the file, or an incomplete line
 		}
 		var it run.Iteration
 		if err := strictjson.Unmarshal(line, &it); err != nil {
@@ -95,8 +95,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// goesOn reports whether the file still has the line that was read last.
-func (h *history) goesOn(f *os.File) bool {
+// sameFile reports whether the file still contains the line that was read last.
+func (h *history) sameFile(f *os.File) bool {
 	if h.read == 0 {
 		return true
 	}
@@ -141,7 +141,7 @@ func (h *history) add(it run.Iteration) {
 	}
 }
 
-// at is a value of a row; NaN if the line omits it.
+// at returns the value of a row, or NaN if the line omits it.
 func (h *history) at(name string, row int) float64 {
 	if c := h.columns[name]; row >= 0 && row < len(c) {
 		return c[row]

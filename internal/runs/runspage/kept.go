@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	maxFrame    = 256 << 20 // bytes of an iteration's kept episodes
+	maxFrame    = 256 << 20 // bytes of an iteration's saved episodes
 	maxUnpacked = 1 << 30
 )
 
-// kept is what a run kept of an iteration.
+// kept is what a run saved of an iteration.
 type kept struct {
 	Iteration  int
-	Iterations []int // all with kept episodes, oldest first
+	Iterations []int // all iterations with saved episodes, oldest first
 	Prev, Next int   // iterations; −1 if there is none
 	Episodes   []*rl.Trajectory
-	Moments    *advantage.Moments // by which the iteration was whitened; nil if it was not
+	Moments    *advantage.Moments // used to whiten the advantages of the iteration; nil if they were not whitened
 }
 
-// keptAt reads the kept episodes of an iteration, or of the last that has any
-// where iteration is −1. Each lie in a frame of their own: nothing else of the
-// file is read.
+// keptAt reads the saved episodes of an iteration, or of the last iteration that has any if
+// iteration is −1. The episodes of each iteration are a separate frame, so it reads nothing
+// else of the file.
 func (o *room) keptAt(dir string, iteration int) (*kept, error) {
 	k := &kept{Prev: -1, Next: -1}
 	var f frame
@@ -50,8 +50,8 @@ func (o *room) keptAt(dir string, iteration int) (*kept, error) {
 		}
 		if at < 0 {
 			return &fault.Error{
-				Boundary: fault.Storage, Kind: fault.Missing, Where: filepath.Base(dir), What: "no episodes were kept of that iteration",
-				Hint: "choose another; save.groups of the configuration says how many groups of an iteration a run keeps",
+				Boundary: fault.Storage, Kind: fault.Missing, Where: filepath.Base(dir), What: "the run saved no episodes of this iteration",
+				Hint: "choose another iteration; save.groups of the configuration sets how many groups of an iteration a run saves",
 			}
 		}
 		f = h.frames[at]
@@ -72,7 +72,7 @@ func (o *room) keptAt(dir string, iteration int) (*kept, error) {
 	return k, err
 }
 
-// moments are those by which an iteration was whitened; nil if it was not.
+// moments returns the moments used to whiten an iteration, or nil if it was not whitened.
 func (h *history) moments(iteration int) *advantage.Moments {
 	for i := h.rows - 1; i >= 0; i-- {
 		if h.at("iteration", i) == float64(iteration) {
@@ -85,32 +85,32 @@ func (h *history) moments(iteration int) *advantage.Moments {
 	return nil
 }
 
-// unpack reads a frame, and checks that it is the one that was written.
+// unpack reads a frame and checks its digest.
 func unpack(path string, f frame) ([]*rl.Trajectory, error) {
 	corrupt := func(what string, err error) error {
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("%s, iteration %d", path, f.Iteration), What: what, Err: err,
-			Hint: "load the page again if the run goes on; else restore the file from a copy",
+			Hint: "reload the page if the run is still in progress; otherwise restore the file from a copy",
 		}
 	}
 	if f.Bytes <= 0 || f.Bytes > maxFrame {
-		return nil, corrupt(fmt.Sprintf("the kept episodes have %d bytes", f.Bytes), nil)
+		return nil, corrupt(fmt.Sprintf("the saved episodes have %d bytes", f.Bytes), nil)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, corrupt("the kept episodes cannot be read", err)
+		return nil, corrupt("the saved episodes cannot be read", err)
 	}
 	defer file.Close()
 	packed := make([]byte, f.Bytes)
 	if _, err := file.ReadAt(packed, f.offset); err != nil {
-		return nil, corrupt("the kept episodes are cut short", err)
+		return nil, corrupt("the saved episodes are truncated", err)
 	}
 	if got := fmt.Sprintf("sha256:%x", sha256.Sum256(packed)); got != f.Digest {
-		return nil, corrupt("the kept episodes are not those that were written", nil)
+		return nil, corrupt("the saved episodes were changed", nil)
 	}
 	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
 	if err != nil {
-		return nil, corrupt("the kept episodes cannot be unpacked", err)
+		return nil, corrupt("the saved episodes cannot be decompressed", err)
 	}
 	defer z.Close()
 	var all []*rl.Trajectory
@@ -119,7 +119,7 @@ func unpack(path string, f frame) ([]*rl.Trajectory, error) {
 		if err := d.Decode(t); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, corrupt("the kept episodes cannot be read", err)
+			return nil, corrupt("the saved episodes cannot be read", err)
 		}
 		all = append(all, t)
 	}

@@ -19,13 +19,13 @@ type Row struct {
 	ID         string    `json:"run"`
 	Written    time.Time `json:"written"`
 	Finished   bool      `json:"finished"`
-	Problem    string    `json:"problem,omitempty"` // why the rest is not known
+	Problem    string    `json:"problem,omitempty"` // why the other fields are unknown
 	Iterations int       `json:"iterations"`
 	Steps      int       `json:"env_steps"`
 	Seconds    float64   `json:"seconds"`
 	Alarms     int       `json:"alarms"`
 	Warnings   int       `json:"warnings"`
-	Success    *float64  `json:"success"` // of the best validation; null = none yet
+	Success    *float64  `json:"success"` // success of the best validation; null = none yet
 	Low        *float64  `json:"low"`
 	High       *float64  `json:"high"`
 	Return     *float64  `json:"return"`
@@ -40,14 +40,14 @@ const (
 // page is a part of the list.
 type page struct {
 	Folder string `json:"folder"`
-	Total  int    `json:"total"` // runs that the filter leaves
+	Total  int    `json:"total"` // runs that pass the filter
 	Runs   []Row  `json:"runs"`
 	From   int    `json:"from"`
-	Next   int    `json:"next,omitempty"` // from of the next page; 0 at the end
+	Next   int    `json:"next,omitempty"` // value of from= for the next page; 0 at the end
 	Prev   *int   `json:"prev,omitempty"`
 }
 
-// brief is a row, as of a stamp.
+// brief is a row with the stamp for which it is valid.
 type brief struct {
 	stamp stamp
 	row   Row
@@ -57,8 +57,8 @@ func (o *room) listPage(*http.Request) (ui.View, error) {
 	return ui.View{Title: "Runs", Data: o.dir}, nil
 }
 
-// list answers with the runs whose id has every word of q, by sort: newest,
-// name, success or return.
+// list returns the runs whose id contains every word of q, sorted by newest, name, success or
+// return.
 func (o *room) list(r *http.Request) (any, error) {
 	all, err := o.find()
 	if err != nil {
@@ -86,7 +86,7 @@ func (o *room) list(r *http.Request) (any, error) {
 	case "", "newest":
 	case "name":
 		slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.ID, b.ID) })
-	case "success", "return": // of all runs: each is read once
+	case "success", "return": // needs all runs; each is read once
 		rows := make([]Row, len(all))
 		for i, p := range all {
 			rows[i] = o.brief(p)
@@ -100,7 +100,7 @@ func (o *room) list(r *http.Request) (any, error) {
 		out.Runs = rows[from:end]
 		return out, nil
 	default:
-		return nil, ui.Wrong("sort", strconv.Quote(by)+" is no order", "use newest, name, success or return")
+		return nil, ui.Wrong("sort", strconv.Quote(by)+" is not a sort order", "use newest, name, success or return")
 	}
 	for _, p := range all[from:end] {
 		out.Runs = append(out.Runs, o.brief(p))
@@ -108,7 +108,7 @@ func (o *room) list(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// List returns the runs below a folder, the newest first.
+// List returns the runs in a folder, the newest first.
 func List(dir string) ([]Row, error) {
 	o := &room{dir: dir}
 	all, err := o.find()
@@ -126,7 +126,7 @@ func value(x *float64) float64 {
 	return *x
 }
 
-// brief is what the list shows of a run, read again only when it has changed.
+// brief returns the list row of a run. It reads the run again only if it has changed.
 func (o *room) brief(p place) Row {
 	o.cache.mu.Lock()
 	b, ok := o.cache.briefs[p.Dir]
@@ -152,7 +152,7 @@ func (o *room) brief(p place) Row {
 // brief fills a row.
 func (h *history) brief(out *Row) error {
 	if h.rows == 0 && out.Finished {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: run.MetricsFile, What: "has no iteration of a run that has finished", Hint: "restore the run from a copy"}
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: run.MetricsFile, What: "the run is finished and has no iterations", Hint: "restore the run from a copy"}
 	}
 	if h.rows == 0 {
 		return nil
@@ -174,8 +174,8 @@ func (h *history) brief(out *Row) error {
 		}
 	}
 	if best >= 0 {
-		out.Success, out.Return = there(h.at("validation/success", best)), there(h.at("validation/return", best))
-		out.Low, out.High = there(h.at("validation/success_interval/low", best)), there(h.at("validation/success_interval/high", best))
+		out.Success, out.Return = finite(h.at("validation/success", best)), finite(h.at("validation/return", best))
+		out.Low, out.High = finite(h.at("validation/success_interval/low", best)), finite(h.at("validation/success_interval/high", best))
 	}
 	curve := h.curve("rollout/success", "iteration", span{}, sparks)
 	for _, p := range curve.Points {
@@ -184,8 +184,8 @@ func (h *history) brief(out *Row) error {
 	return nil
 }
 
-// there is a number that may be missing.
-func there(x float64) *float64 {
+// finite returns a pointer to x, or nil if x is missing.
+func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/internal/ui/browsertest"
 )
 
-// Promise: the list follows runs that come and go on; a filter, an order and
-// what is ticked are in the address, and keys do all of it.
+// Promise: the list updates as runs appear, disappear and progress; the filter, the order and
+// the selection are in the URL, and all of it works by keyboard.
 func TestListPage(t *testing.T) {
 	dir := t.TempDir()
 	d := small(t, filepath.Join(dir, "first"), "seed: 7\n", 21, 0.5)
@@ -46,8 +46,8 @@ func TestListPage(t *testing.T) {
 	require.Contains(t, tab.Text("#differences"), "seed")
 }
 
-// Promise: a run's curves and red flags come as it goes; dragging looks closer,
-// whatever comes meanwhile, the address has it, and z goes back.
+// Promise: a run's curves and red flags update live; dragging zooms in and stays so during
+// updates, the URL records the zoom, and z zooms out.
 func TestRunPage(t *testing.T) {
 	dir := t.TempDir()
 	d := small(t, filepath.Join(dir, "a"), "seed: 7\n", 50, 0.5)
@@ -63,7 +63,7 @@ func TestRunPage(t *testing.T) {
 	require.Contains(t, tab.Text("#outcomes"), "timeout")
 	tab.Wait(`document.querySelectorAll("[data-title=success] .flag.alarm").length === 1`)
 
-	// A drag goes on over what comes meanwhile, which is shown when it has ended.
+	// A drag continues during updates, which are shown when it has ended.
 	tab.Drag("[data-title=success] .chart", 0.5, 0.8, func() {
 		browsertest.Eval[int](tab, `(performance.clearResourceTimings(), 0)`)
 		require.NoError(t, d.Record(iteration(51, 0.5)))
@@ -81,11 +81,11 @@ func TestRunPage(t *testing.T) {
 	tab.Wait(`document.querySelector("[data-title='outcomes/timeout'] .line")`)
 	tab.Screenshot("runs-run")
 	require.NoError(t, d.WriteSummary(&run.Summary{Stop: run.StopIterations, Iterations: 50}))
-	tab.Wait(`document.body.textContent.includes("Before and after")`) // it loads itself again
+	tab.Wait(`document.body.textContent.includes("Before and after")`) // the page reloads itself
 }
 
-// Promise: runs lie over each other in colours that stay, and can be hidden;
-// what differs in their configurations is shown, and what does not is not.
+// Promise: runs are overlaid in stable colors and can be hidden; the page shows the
+// configuration keys that differ and no others.
 func TestComparePage(t *testing.T) {
 	dir := t.TempDir()
 	small(t, filepath.Join(dir, "a"), "seed: 7\ntrain: {iterations: 50, target: 1}\n", 50, 0.9).Close()
@@ -103,7 +103,7 @@ func TestComparePage(t *testing.T) {
 	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("[data-title=success] .band.c2").length`), "c keeps its colour")
 	tab.Screenshot("runs-compare-dark")
 	tab.Press("v")
-	tab.Wait(`document.getElementById("verdict").textContent.includes("not compared")`) // they are not finished
+	tab.Wait(`document.getElementById("verdict").textContent.includes("not compared")`) // the runs are not finished
 	tab.Click(".away[data-run=c]")
 	tab.Wait(`document.querySelectorAll("#results [data-item]").length === 2`)
 	status, text := fetch(t, s.URL()+"/compare?run=a&run=b&run=c&run=d&run=e&run=f&run=g&run=h&run=i", nil)
@@ -111,9 +111,9 @@ func TestComparePage(t *testing.T) {
 	require.Contains(t, text, "too many")
 }
 
-// Promise: of a group every member and step is there, with the advantages of
-// the file; steps of one state light up together; a click explains a step by the
-// numbers that internal/recheck/explain finds, and leads on to its peers and back.
+// Promise: the page of a group shows every member and step with the advantages in the file;
+// steps with the same state are highlighted together; a click explains a step with the numbers
+// of internal/recheck/explain, and links to its peers and back.
 func TestGroupsAndStep(t *testing.T) {
 	dir := t.TempDir()
 	keptRun(t, filepath.Join(dir, "a"), nil)
@@ -127,10 +127,10 @@ func TestGroupsAndStep(t *testing.T) {
 	tab.Press("j", "l")
 	tab.Wait(fmt.Sprintf(`document.querySelectorAll("td.same").length === %d`, lit))
 	shown := browsertest.Eval[string](tab, at+`.querySelector(".a").textContent`)
-	tab.Press(browsertest.Enter) // the link has the focus
+	tab.Press(browsertest.Enter) // the link is focused
 	tab.Wait(`location.pathname === "/step"`)
 	tab.Ready()
-	require.Contains(t, tab.Text("#agree"), "to the last bit")
+	require.Contains(t, tab.Text("#agree"), "bit for bit")
 	var advantage, cell float64
 	require.NoError(t, json.Unmarshal([]byte(trimPlus(tab.Text("#advantage"))), &advantage))
 	require.NoError(t, json.Unmarshal([]byte(trimPlus(shown)), &cell))
@@ -155,15 +155,15 @@ func trimPlus(text string) string {
 	return text
 }
 
-// wrote makes a rubric have been written in an episode.
+// wrote adds a written rubric to an episode.
 func wrote(e *rl.Trajectory, tail string) {
 	of := viewtest.Episode(e.ID, tail, 1, 0.2)
 	e.GroundTruth, e.Notes = of.GroundTruth, of.Notes
 	e.Steps[len(e.Steps)-1].Info = of.Steps[0].Info
 }
 
-// Promise: a step of an episode in which a rubric was written shows it beside
-// what was meant, in light and dark, on a screen and on a phone.
+// Promise: a step of an episode with a written rubric shows it next to the intended one, in
+// light and dark mode, on a desktop and on a phone.
 func TestRubricOfAStep(t *testing.T) {
 	dir := t.TempDir()
 	keptRun(t, filepath.Join(dir, "a"), func(e *rl.Trajectory) { wrote(e, "") })
@@ -177,8 +177,8 @@ func TestRubricOfAStep(t *testing.T) {
 	tab.Screenshot("runs-rubric")
 }
 
-// Promise: of a finished run whose policies wrote rubrics, each start of the
-// test split shows them before and after training, and leads to the next.
+// Promise: for a finished run whose policies wrote rubrics, each start of the test split shows
+// them before and after training, and links to the next.
 func TestRubricsPage(t *testing.T) {
 	dir := t.TempDir()
 	d := small(t, filepath.Join(dir, "a"), "seed: 7\n", 5, 0.5)
@@ -212,12 +212,12 @@ func TestRubricsPage(t *testing.T) {
 	for _, path := range []string{"/rubrics?run=b", "/rubrics?run=a&start=3"} {
 		status, text := fetch(t, s.URL()+path, nil)
 		require.Equal(t, 404, status)
-		require.Contains(t, text, "there is no start")
+		require.Contains(t, text, "did not both write a rubric")
 	}
 }
 
-// Promise: the rubrics of a run are read once for all its starts, and again when
-// they have changed or another run is looked at.
+// Promise: the rubrics of a run are read once for all its starts, and again if they have
+// changed or another run is shown.
 func TestRubricsAreReadOnce(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) string {
@@ -253,8 +253,8 @@ func TestRubricsAreReadOnce(t *testing.T) {
 	require.Len(t, rows(a), 3, "the files have changed")
 }
 
-// Promise: what an environment or a model said is text on every page: no
-// script of theirs runs, and what would turn or hide text is seen.
+// Promise: text from an environment or a model is shown as text on every page: its scripts do
+// not run, and characters that would reverse or hide text are visible.
 func TestHostileEpisodes(t *testing.T) {
 	const script, turned = `<script>alert(1)</script><img src=x onerror=alert(1)>`, "\u202eevil\x1b[2J"
 	dir := t.TempDir()

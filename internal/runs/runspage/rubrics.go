@@ -14,11 +14,12 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// writings are the rubrics that both policies wrote in the test split.
+// writings is the data of the page with the rubrics that both policies wrote in the test
+// split.
 type writings struct {
 	Run           string
 	Rows          []writing
-	At            int // the row that is shown
+	At            int // row that is shown
 	Prev, Next    int // rows; −1 if there is none
 	Before, After template.HTML
 }
@@ -30,7 +31,7 @@ type writing struct {
 	Here          bool
 }
 
-// mostWritings is how many starts a page lists.
+// mostWritings is the largest number of starts that a page lists.
 const mostWritings = 400
 
 func (o *room) rubricsPage(r *http.Request) (ui.View, error) {
@@ -49,8 +50,8 @@ func (o *room) rubricsPage(r *http.Request) (ui.View, error) {
 	v := writings{Run: id, Rows: slices.Clone(rows), At: at, Prev: at - 1, Next: at + 1}
 	if at >= len(v.Rows) {
 		return ui.View{}, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: fmt.Sprintf("there is no start %d at which rubrics were written before and after training", at),
-			Hint: "choose one of the list; a run has its test split when it is finished",
+			Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: fmt.Sprintf("at start %d, the policies before and after training did not both write a rubric", at),
+			Hint: "choose one from the list; a run plays its test split at the end",
 		}
 	}
 	if v.Next >= len(v.Rows) {
@@ -66,8 +67,8 @@ func (o *room) rubricsPage(r *http.Request) (ui.View, error) {
 	return ui.View{Title: "Rubrics of " + id, Data: v}, err
 }
 
-// bothWrote returns the first starts of the test split at which both policies
-// wrote a rubric, none if the run has not played it.
+// bothWrote returns the first starts of the test split at which both policies wrote a rubric,
+// or none if the run has not played it yet.
 func bothWrote(dir string, most int) (all []writing, err error) {
 	before, err := played(dir, beforeTraining, most)
 	if err != nil {
@@ -87,7 +88,8 @@ func bothWrote(dir string, most int) (all []writing, err error) {
 	return all, nil
 }
 
-// played returns the first episodes of an evaluation, none if there is none.
+// played returns the first episodes of an evaluation, or none if the evaluation does not
+// exist.
 func played(dir, name string, most int) (all []*rl.Trajectory, err error) {
 	for t, err := range jsonl.Trajectories(evaluation(dir, name)) {
 		if errors.Is(err, fault.Of(fault.Data, fault.Missing)) {

@@ -13,16 +13,16 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// detail is what the page about a run begins with; what changes comes as state.
+// detail is the initial data of a run's page; changes arrive as state.
 type detail struct {
 	ID       string
 	Manifest *run.Manifest
 	Summary  *run.Summary // nil if the run is not finished
 	Rows     []versus
 	Config   string
-	Metrics  []string // all figures there are
-	Rubrics  bool     // were written in its test split
-	Problem  string   // why something of it is missing
+	Metrics  []string // all figures of the run
+	Rubrics  bool     // whether rubrics were written in its test split
+	Problem  string   // why part of the data is missing
 }
 
 // versus is a measurement before and after training.
@@ -67,7 +67,7 @@ func (o *room) runPage(r *http.Request) (ui.View, error) {
 	return ui.View{Title: id, Data: d}, nil
 }
 
-// beforeAfter are the rows of the final table.
+// beforeAfter returns the rows of the final table.
 func beforeAfter(s *run.Summary) []versus {
 	b, t := s.Baseline.Score, s.Trained.Score
 	rows := []versus{
@@ -88,8 +88,8 @@ func beforeAfter(s *run.Summary) []versus {
 	return rows
 }
 
-// names are the figures of a run that are drawn: not what counts the run
-// itself, nor the parts of intervals.
+// names returns the figures of a run that are plotted: not counters of the run itself, nor the
+// bounds of intervals.
 func (h *history) names() []string {
 	var all []string
 	for name := range h.columns {
@@ -101,13 +101,13 @@ func (h *history) names() []string {
 	return all
 }
 
-// state is what changes of a run as it goes.
+// state is the part of a run's data that changes during the run.
 type state struct {
 	Row
 	Flags    []run.Alarm `json:"flags"`    // newest first
-	Cautions []caution   `json:"cautions"` // at which the learner was slowed down
+	Cautions []caution   `json:"cautions"` // iterations at which the learner was slowed down
 	Outcomes []share     `json:"outcomes"` // of all training episodes, most frequent first
-	Kept     []int       `json:"kept"`     // iterations with kept groups: the newest, at most mostKept
+	Kept     []int       `json:"kept"`     // iterations with saved groups: the newest, at most mostKept
 }
 
 type caution struct {
@@ -127,7 +127,7 @@ const (
 	mostKept  = 50
 )
 
-// state answers with how a run is now.
+// state returns the current state of a run.
 func (o *room) state(r *http.Request) (any, error) {
 	id, dir, err := o.one(r)
 	if err != nil {

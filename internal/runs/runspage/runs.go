@@ -1,7 +1,7 @@
-// Package runspage is the pages about run directories: which there are, how one
-// goes, how several differ, which groups they learned from, and how a step came
-// by its advantage. It reads what core/run writes, while it is written, and
-// writes nothing.
+// Package runspage implements the pages of merit ui about run directories: the list of runs,
+// the progress of a run, a comparison of several, the groups that a run learned from, and how
+// a step got its advantage. It reads what core/run writes, also during the run, and writes
+// nothing.
 package runspage
 
 import (
@@ -21,14 +21,14 @@ import (
 //go:embed pages
 var embedded embed.FS
 
-// room is the folder of runs with what is known of them.
+// room serves the folder of runs and caches what it has read.
 type room struct {
 	dir   string
 	cache cache
 	last  lastRead
 }
 
-// Room is the pages about the runs below a folder, which may come later.
+// Room returns the pages about the runs in a folder, which may be created later.
 func Room(dir string) ui.Room {
 	o := &room{dir: dir}
 	return ui.Room{
@@ -55,7 +55,7 @@ func Room(dir string) ui.Room {
 	}
 }
 
-// styled is the room's files with the style of rubrics in its own.
+// styled is the pages' files, with the style of rubrics added to their own.
 type styled struct{ fs.FS }
 
 // ReadFile implements fs.ReadFileFS.
@@ -67,7 +67,7 @@ func (s styled) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// one is the run that a request names, or the newest there is.
+// one returns the run that a request names, or the newest run.
 func (o *room) one(r *http.Request) (id, dir string, err error) {
 	id = r.FormValue("run")
 	if id == "" {
@@ -76,7 +76,7 @@ func (o *room) one(r *http.Request) (id, dir string, err error) {
 			return "", "", err
 		}
 		if len(all) == 0 {
-			return "", "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: o.dir, What: "there is no run", Hint: "train one into this folder, or name another with --runs"}
+			return "", "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: o.dir, What: "the folder contains no runs", Hint: "train a run into this folder, or name another with --runs"}
 		}
 		id = all[0].ID
 	}
@@ -84,8 +84,7 @@ func (o *room) one(r *http.Request) (id, dir string, err error) {
 	return id, dir, err
 }
 
-// functions are those of the templates, for numbers that are to be added up by
-// hand.
+// functions are the template functions for numbers that readers can add up by hand.
 var functions = template.FuncMap{
 	"signed":  func(x any) string { return explain.Signed(float(x)) },
 	"precise": func(x any) string { return explain.Number(float(x)) },
@@ -102,7 +101,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// float is a number or what points to one.
+// float returns a number, or the number that a pointer points to.
 func float(x any) float64 {
 	if p, ok := x.(*float64); ok {
 		return *p

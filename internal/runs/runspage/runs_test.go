@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
-// quickstart is a folder of internal/recheck/explain: a configuration and kept episodes of
+// quickstart is a folder of internal/recheck/explain: a configuration and saved episodes of
 // iterations 24 and 26 of a real run.
 func quickstart(elem ...string) string {
 	return filepath.Join(append([]string{testneeds.Root(), "internal/recheck/explain/testdata/quickstart"}, elem...)...)
@@ -41,7 +41,7 @@ func begin(t testing.TB, dir, config string) *run.Dir {
 	return d
 }
 
-// iteration is a line of metrics with success as it is said.
+// iteration is a line of metrics with the given success.
 func iteration(n int, success float64) run.Iteration {
 	it := run.Iteration{Iteration: n, EnvSteps: uint64(100 * n), Episodes: uint64(8 * n), Outcomes: map[string]int{"scored": 7, "timeout": 1},
 		Rollout: &run.Rollout{Success: success, Return: success, Length: 10}, Update: &run.Update{Entropy: 1 / float64(n+1)}, Time: run.Time{Total: 2}}
@@ -60,7 +60,7 @@ func small(t testing.TB, dir, config string, n int, rise float64) *run.Dir {
 	return d
 }
 
-// kept writes a run with the quickstart's kept episodes at their iterations.
+// keptRun writes a run with the quickstart's saved episodes at their iterations.
 func keptRun(t testing.TB, dir string, change func(*rl.Trajectory)) {
 	config, err := os.ReadFile(quickstart("config.yaml"))
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func serve(t testing.TB, dir string) *ui.Server {
 	return s
 }
 
-// fetch reads JSON, or the text of an answer that is none.
+// fetch reads JSON, or the text of a response that is not JSON.
 func fetch(t testing.TB, at string, into any) (status int, text string) {
 	t.Helper()
 	r, err := http.Get(at)
@@ -112,9 +112,10 @@ func fetch(t testing.TB, at string, into any) (status int, text string) {
 	return r.StatusCode, string(data)
 }
 
-// Promise: runs are found at any depth, the newest first, and nothing else is
-// taken for one; words filter and orders sort over all pages.
+// Promise: runs are found at any depth, newest first, and nothing else is taken for a run;
+// words filter, and sort orders apply across pages.
 func TestList(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := t.TempDir()
 	for i := range 60 {
 		small(t, filepath.Join(dir, "study", fmt.Sprintf("seed-%02d", i)), "seed: 7\n", 3, float64(i)/60).Close()
@@ -146,8 +147,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Promise: a run is named by its path in the folder, and nothing outside of it
-// can be.
+// Promise: a run is named by its path in the folder; no name reaches outside the folder.
 func TestNamesStayInside(t *testing.T) {
 	dir := t.TempDir()
 	small(t, filepath.Join(dir, "runs", "a"), "seed: 7\n", 2, 1).Close()
@@ -166,8 +166,8 @@ func TestNamesStayInside(t *testing.T) {
 	}
 }
 
-// Promise: what a growing file has more is read, a line that is not whole waits,
-// and a file that was cut back and went on otherwise is read anew.
+// Promise: what is appended to a file is read, an incomplete line waits, and a file that was
+// truncated and continued differently is read again.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, run.MetricsFile)
@@ -193,8 +193,8 @@ func TestFollow(t *testing.T) {
 	require.ErrorContains(t, h.follow(dir), "metrics.jsonl:2")
 }
 
-// Promise: a thinned curve has the mean and the extremes of what it stands for;
-// a short one is as it was measured, with its intervals; gaps stay gaps.
+// Promise: a thinned curve has the mean and the extremes of the values it represents; a short
+// one has the measured values with their intervals; gaps stay gaps.
 func TestCurves(t *testing.T) {
 	h := history{}
 	for i := range 10_000 {
@@ -216,7 +216,7 @@ func TestCurves(t *testing.T) {
 	require.True(t, math.IsNaN(h.at("validation/success", 1)))
 }
 
-// Promise: the cache holds so many iterations, and what was used last.
+// Promise: the cache holds a limited number of iterations, those of the runs used last.
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	var c cache
@@ -232,8 +232,7 @@ func TestCacheIsBounded(t *testing.T) {
 	require.Contains(t, c.known, filepath.Join(dir, "4"))
 }
 
-// Promise: kept episodes that are not those that were written are refused, by
-// the place that is wrong.
+// Promise: saved episodes that were changed are refused, with the location of the damage.
 func TestChangedEpisodes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	keptRun(t, dir, nil)
@@ -243,7 +242,7 @@ func TestChangedEpisodes(t *testing.T) {
 	require.Equal(t, []int{24, 26}, k.Iterations)
 	require.Equal(t, 26, k.Next)
 	_, err = o.keptAt(dir, 25)
-	require.ErrorContains(t, err, "no episodes were kept")
+	require.ErrorContains(t, err, "saved no episodes")
 	path := filepath.Join(dir, run.Trajectories, run.TrainTrajectories)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -252,5 +251,5 @@ func TestChangedEpisodes(t *testing.T) {
 	_, err = o.keptAt(dir, 24)
 	require.NoError(t, err, "the other frame")
 	_, err = o.keptAt(dir, 26)
-	require.ErrorContains(t, err, "iteration 26: the kept episodes are not those that were written")
+	require.ErrorContains(t, err, "iteration 26: the saved episodes were changed")
 }

@@ -15,40 +15,40 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// told is a step with why it got its advantage.
-type told struct {
+// explained is the data of the page that explains a step.
+type explained struct {
 	*explain.Explanation
 	Run       string
 	Iteration int
 	Group     string
 	Estimator string
-	Before    int // the step before; −1 at the beginning
-	After     int // the step after; −1 at the end
+	Before    int // previous step; −1 at the beginning
+	After     int // next step; −1 at the end
 	Members   []memberRow
 	Peers     []peerRow
-	Hidden    int           // peers that are not shown
-	Disagree  int           // steps of the group of which the run holds other numbers
-	Rubric    template.HTML // that was written in the episode; empty if none was
+	Hidden    int           // number of peers that are not shown
+	Disagree  int           // steps of the group whose stored numbers differ
+	Rubric    template.HTML // rubric written in the episode; empty if there is none
 }
 
-// Last is the number of the last step.
-func (v told) Last() int { return v.Steps - 1 }
+// Last returns the number of the last step.
+func (v explained) Last() int { return v.Steps - 1 }
 
-// memberRow is a member of the group; peerRow a step that saw the state.
+// memberRow is a member of the group; peerRow is a step with the same state.
 type (
 	memberRow struct {
 		explain.Member
 		Self bool
-		Step int // where its row leads: a step that saw the same state, or its first
+		Step int // target of its link: a step with the same state, or the first step
 		Met  bool
 	}
 	peerRow struct {
 		explain.Peer
-		Place string // bar of its return among the peers: 0 … 20
+		Place string // length of the bar for its return among the peers: 0 … 20
 	}
 )
 
-// mostPeers is how many steps of a state a page shows.
+// mostPeers is the largest number of steps with the same state that a page shows.
 const mostPeers = 200
 
 func (o *room) stepPage(r *http.Request) (ui.View, error) {
@@ -78,7 +78,7 @@ func (o *room) stepPage(r *http.Request) (ui.View, error) {
 	if err != nil {
 		return ui.View{}, err
 	}
-	v := told{Explanation: e, Run: id, Iteration: k.Iteration, Group: e.Group, Estimator: settings.Advantage.Estimator, Before: e.Step - 1, After: e.Step + 1}
+	v := explained{Explanation: e, Run: id, Iteration: k.Iteration, Group: e.Group, Estimator: settings.Advantage.Estimator, Before: e.Step - 1, After: e.Step + 1}
 	if v.After >= e.Steps {
 		v.After = -1
 	}
@@ -90,8 +90,8 @@ func (o *room) stepPage(r *http.Request) (ui.View, error) {
 	return ui.View{Title: fmt.Sprintf("%s, step %d", e.Trajectory, e.Step), Data: v}, nil
 }
 
-// written shows the rubric that was written in a kept episode, beside what was
-// meant; empty if none was.
+// written renders the rubric that was written in a saved episode next to the intended one, or
+// returns "" if there is none.
 func written(k *kept, trajectory string) (template.HTML, error) {
 	for _, t := range k.Episodes {
 		if t.ID != trajectory {
@@ -104,12 +104,12 @@ func written(k *kept, trajectory string) (template.HTML, error) {
 	return "", nil
 }
 
-// explainStep explains a step of what was kept of an iteration. Without a
-// trajectory it is the step with the largest advantage of the group with the
-// most members; without a step, of the trajectory.
+// explainStep explains a step of the saved episodes of an iteration. Without a trajectory, it
+// chooses the largest group and the step in it with the largest advantage; without a step, it
+// chooses that of the trajectory.
 func explainStep(dir string, s explain.Settings, k *kept, trajectory string, step int) (*explain.Explanation, error) {
 	groups, names := byGroup(k.Episodes)
-	group := wholest(groups, names)
+	group := largest(groups, names)
 	if trajectory != "" {
 		group = ""
 		for _, name := range names {
@@ -126,15 +126,15 @@ func explainStep(dir string, s explain.Settings, k *kept, trajectory string, ste
 	row := b.Row(trajectory, step)
 	if row < 0 {
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Missing, Where: trajectory, What: fmt.Sprintf("no such step was kept of iteration %d", k.Iteration),
-			Hint: "choose one on the page of its group; save.groups of the configuration says how many groups a run keeps",
+			Boundary: fault.Storage, Kind: fault.Missing, Where: trajectory, What: fmt.Sprintf("the run did not save this step of iteration %d", k.Iteration),
+			Hint: "choose a step on the page of its group; save.groups of the configuration sets how many groups a run saves",
 		}
 	}
 	return b.Explain(row), nil
 }
 
-// tables are the members and peers, as the page shows them.
-func (v *told) tables(e *explain.Explanation) {
+// tables fills the tables of members and peers.
+func (v *explained) tables(e *explain.Explanation) {
 	met := map[string]int{}
 	if e.Anchor != nil {
 		low, high := math.Inf(1), math.Inf(-1)

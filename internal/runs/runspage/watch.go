@@ -7,16 +7,15 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// glance is how often the files of runs are looked at while a page watches.
-// Files are looked at and not watched: that works on network drives, too, and
-// one look at a thousand runs takes milliseconds.
+// glance is how often the files of runs are polled while a page is open. Polling also works on
+// network drives, and one poll of a thousand runs takes milliseconds.
 const glance = time.Second
 
-// Topics that pages listen to: Topic when a run comes, goes or grows, and
-// Topic/ID for one run.
+// Topics that pages subscribe to: topic when a run appears, disappears or grows, and topic/ID
+// for one run.
 const topic = "runs"
 
-// watch publishes what changes until ctx ends.
+// watch publishes changes until ctx is canceled.
 func (o *room) watch(ctx context.Context, h *ui.Hub) error {
 	known := map[string]stamp{}
 	tick := time.NewTicker(glance)
@@ -25,7 +24,7 @@ func (o *room) watch(ctx context.Context, h *ui.Hub) error {
 		if h.Watched(ctx) != nil {
 			return nil
 		}
-		if all, err := o.find(); err == nil { // else a page says what is wrong
+		if all, err := o.find(); err == nil { // otherwise a page reports the problem
 			changed := len(all) != len(known)
 			now := make(map[string]stamp, len(all))
 			for _, p := range all {

@@ -9,14 +9,14 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// The evaluations in which both policies wrote.
+// The evaluations in which both policies play.
 const (
 	beforeTraining = "test-baseline"
 	afterTraining  = "test-trained"
 )
 
-// lastRead keeps what both policies wrote in the run that was looked at last:
-// reading it takes long, and who looks at one start looks at the next.
+// lastRead caches what both policies wrote in the run that was shown last: reading it is slow,
+// and readers go from one start to the next.
 type lastRead struct {
 	mu   sync.Mutex
 	dir  string
@@ -24,14 +24,14 @@ type lastRead struct {
 	rows []writing
 }
 
-// fileState tells one state of a file from another; that of no file is zero.
+// fileState identifies the state of a file; a missing file has the zero state.
 type fileState struct {
 	size    int64
 	changed time.Time
 }
 
-// of returns the first starts of a run at which both policies wrote, read anew if
-// a file has changed. Nobody may change the rows.
+// of returns the first starts of a run at which both policies wrote, and reads them again if a
+// file has changed. Callers must not change the rows.
 func (w *lastRead) of(dir string) ([]writing, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func stateOf(path string) fileState {
 	return fileState{info.Size(), info.ModTime()}
 }
 
-// evaluation is the file of the episodes of an evaluation.
+// evaluation returns the path of the episodes of an evaluation.
 func evaluation(dir, name string) string {
 	return filepath.Join(dir, run.Trajectories, name+".jsonl.zst")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/rowio"
 	"github.com/merit-rl/merit/internal/serve/credit"
 	"github.com/stretchr/testify/require"
@@ -165,6 +166,7 @@ func TestBadRequests(t *testing.T) {
 // each form of a request, after a bounded time and with what to do; without
 // similarity they are answered, and with it honest ones are.
 func TestWork(t *testing.T) {
+	testneeds.NotShort(t)
 	const config = `"config":{"similarity":0.99}`
 	credit.Bound(t, credit.Work/50)
 	anchors := make([]string, 6)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/library"
 	"github.com/stretchr/testify/require"
 )
@@ -51,6 +52,7 @@ func storeForEver(dir string) {
 // Promise: a server that is killed at any moment has lost nothing that it
 // acknowledged, and the next one starts and finds every byte as it was.
 func TestKilledAtAnyMoment(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := t.TempDir()
 	kept, gone := map[string]bool{}, map[string]bool{}
 	last := ""

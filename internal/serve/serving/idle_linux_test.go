@@ -11,12 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/serving"
 )
 
 // Promise: ten thousand connections that say nothing, or half a request, do not
 // keep others from /healthz, and none of them is answered as if it had asked.
 func TestTenThousandIdleConnections(t *testing.T) {
+	testneeds.NotShort(t)
 	c := serving.DefaultConfig()
 	c.Listen, c.Dir = "127.0.0.1:0", t.TempDir()
 	n := min(10_000, files(t)-c.Connections-500) // both ends are in this process

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/shape"
 	"github.com/stretchr/testify/require"
 )
@@ -14,6 +15,7 @@ import (
 // Promise: no request costs more than its length: what is deep, long or repeats
 // itself is read in linear time.
 func TestReadInLinearTime(t *testing.T) {
+	testneeds.NotShort(t)
 	const n = 4 << 20
 	long := strings.Repeat("ab ", n/3)
 	quoted := func(s string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
@@ -124,6 +125,7 @@ func byKey(all []tenant.Usage) map[string]tenant.Usage {
 // Promise: accounts that a dying machine left torn are whole again; damage
 // before whole lines is named with its line, and nobody writes over it.
 func TestTornLedger(t *testing.T) {
+	testneeds.NotShort(t)
 	path, keys, _ := keyed(t)
 	book := filepath.Join(t.TempDir(), "usage.jsonl")
 	open := func() (*tenant.Registry, *tenant.Ledger, error) {

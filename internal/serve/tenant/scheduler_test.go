@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
@@ -68,6 +69,7 @@ func keepBusy(ctx context.Context, wg *sync.WaitGroup, goroutines int, r reward.
 // Promise: tenants that are always busy use the same fuel, or as their weights
 // have it, however unlike their evaluations are and however many wait.
 func TestFairByFuel(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, c := range []struct {
 		name          string
 		slots         int
@@ -170,6 +172,7 @@ func TestASlotIsKept(t *testing.T) {
 // Promise: who was idle has saved up nothing: it gets its share from then on,
 // and so do the others.
 func TestIdleTenantsDoNotSaveUp(t *testing.T) {
+	testneeds.NotShort(t)
 	who := named(t, "tenants: [{name: a}, {name: b}]")
 	synctest.Test(t, func(t *testing.T) {
 		s := tenant.NewScheduler(8)
@@ -217,6 +220,7 @@ func TestConcurrency(t *testing.T) {
 // slots and one for each tenant run, nobody exceeds its concurrency, everything
 // is answered, and at the end every slot is free.
 func TestRandomSchedules(t *testing.T) {
+	testneeds.NotShort(t)
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		slots, tenants := 1+random.IntN(5), 1+random.IntN(6)

@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // Promise: however many traces and spans come, in one request too, what is
 // remembered of them is bounded, and nothing ends the collector.
 func TestMemoryOfKin(t *testing.T) {
+	testneeds.NotShort(t)
 	k := newKin()
 	b := &Batch{}
 	text := strings.Repeat("x", 30<<10)

@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/collect"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -310,6 +311,7 @@ func TestOtherSignals(t *testing.T) {
 // Promise: wrong keys are limited by the address that sends them, and the right
 // one is not.
 func TestWrongKeysAreLimited(t *testing.T) {
+	testneeds.NotShort(t)
 	c := collect.New(collect.Options{Sink: nil, Key: "the right key of it"})
 	ask := func(key string) int {
 		r := httptest.NewRequest("POST", "/v1/metrics", strings.NewReader(""))

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/recheck/verify"
 	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/store"
@@ -119,6 +120,7 @@ func (s stopAt) Iterated(it run.Iteration, _ int) {
 // Promise: a policy learns from what another one did, by either method, beats it
 // on tasks that nothing was learnt from, and does so when it plays, too.
 func TestLearnsFromTraces(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, method := range []string{"importance", "clone"} {
 		t.Run(method, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
@@ -146,6 +148,7 @@ func TestLearnsFromTraces(t *testing.T) {
 // that was not, verify finds nothing in it, and its manifest says what was
 // learnt from and how old it is.
 func TestARunFromTracesResumesAndVerifies(t *testing.T) {
+	testneeds.NotShort(t)
 	s := recordings(t, 60, 4, true)
 	whole, again := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "again")
 	_, err := learn(t, s, config(t, "train.iterations=6"), merit.TrainOptions{Dir: whole})
@@ -195,6 +198,7 @@ func TestOtherTraces(t *testing.T) {
 // Promise: what keeps a policy from learning is said before anything is written,
 // with the way out.
 func TestWhatCannotBeLearnt(t *testing.T) {
+	testneeds.NotShort(t)
 	blind, alone := recordings(t, 60, 2, false), recordings(t, 60, 1, true)
 	for _, c := range []struct {
 		store *store.Store

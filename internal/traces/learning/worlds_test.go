@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -57,6 +58,7 @@ func (g *gallery) Close() error { return nil }
 // Promise: where there is an environment, what was learnt from traces is measured
 // by playing it; one that does not fit the traces is refused.
 func TestTracesTeachAndAnEnvironmentMeasures(t *testing.T) {
+	testneeds.NotShort(t)
 	s := recordings(t, 60, 4, true)
 	dir := filepath.Join(t.TempDir(), "run")
 	played := []string{"traces.choices=[blue, green, red]", "train.validation_episodes=60", "train.test_episodes=90", "rollout.parallel=1"}

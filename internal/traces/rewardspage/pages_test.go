@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/rewardspage"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/internal/traces/tracespage"
@@ -48,6 +49,7 @@ func TestCollect(t *testing.T) {
 
 // Promise: behind a bar are as many rewards as it says, over all pages of them.
 func TestFindAgreesWithBars(t *testing.T) {
+	testneeds.NotShort(t)
 	s := tracestest.Store(t)
 	tracestest.FillEach(t, s, 700, 3)
 	got, err := rewardspage.Collect(t.Context(), s, trace.Query{})

@@ -15,12 +15,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // Promise: a file of SQLite keeps traces as every store does.
 func TestContract(t *testing.T) {
+	testneeds.NotShort(t)
 	contract(t, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "what is it? #1 %41.db") })
 }
 
@@ -88,6 +90,7 @@ func TestRefused(t *testing.T) {
 // Promise: an empty file is a store to be, and whoever opens a new one at the
 // same time as others gets it.
 func TestOpenedByManyAtOnce(t *testing.T) {
+	testneeds.NotShort(t)
 	path := filepath.Join(t.TempDir(), "t.db")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	var work errgroup.Group
@@ -111,6 +114,7 @@ func TestOpenedByManyAtOnce(t *testing.T) {
 
 // Promise: what is pruned leaves the disk.
 func TestShrinks(t *testing.T) {
+	testneeds.NotShort(t)
 	path := filepath.Join(t.TempDir(), "t.db")
 	s, err := store.Open(t.Context(), "sqlite:"+path)
 	require.NoError(t, err)
@@ -128,6 +132,7 @@ func TestShrinks(t *testing.T) {
 // Promise: what a store counts is about what it takes on the disk, for many tiny
 // spans as for a few large ones: a retention by bytes bounds the disk.
 func TestCountsWhatItTakes(t *testing.T) {
+	testneeds.NotShort(t)
 	now := time.Now()
 	for name, c := range map[string]struct{ traces, spans, text int }{
 		"empty traces": {4000, 0, 0}, "tiny traces": {2000, 1, 1}, "tiny spans": {20, 200, 1}, "large spans": {20, 5, 50_000},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -61,6 +62,7 @@ func TestConversationsGrow(t *testing.T) {
 // Promise: parts of a long trace, one behind the other, are what it would be
 // in one.
 func TestPartsJoin(t *testing.T) {
+	testneeds.NotShort(t)
 	var spans []trace.Span
 	for i := range 2*PageSpans + 7 {
 		messages := []string{"u:begin"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/internal/traces/tracespage"
@@ -33,6 +34,7 @@ func (a *away) Changes(ctx context.Context, after uint64, limit int) ([]trace.He
 
 // Promise: pages follow a store again when its server has come back.
 func TestFollowsAgain(t *testing.T) {
+	testneeds.NotShort(t)
 	s := &away{Store: tracestest.Store(t)}
 	room := tracespage.Room(s.Store)
 	room.Watch = tracespage.Watch(s)

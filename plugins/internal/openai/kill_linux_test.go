@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -35,6 +36,7 @@ func running(t testing.TB) (pids []int) {
 // Promise: a plug-in that is killed in the middle of a rollout is started
 // again, and leaves no trace in what is played.
 func TestKilledPlugin(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, func(c chattest.Call) chattest.Reply { return walk(t, c) })
 	want, err := play(t, s.URL, nil)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/engine"
 	"github.com/merit-rl/merit/internal/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -27,6 +28,7 @@ import (
 // keeps nothing of a prompt: what it computes beside others, or behind what it
 // kept, differs in the last digits, and now and then in its words.
 func TestLlama(t *testing.T) {
+	testneeds.Slow(t, "plays with a local model")
 	server := enginetest.Start(t, engine.Llama(), engine.SmolLM2, func(o *engine.Options) { o.Slots, o.Context = 1, 256 })
 	base := server.URL + "/v1"
 	o := options{

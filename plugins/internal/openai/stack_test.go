@@ -119,6 +119,7 @@ func unlucky(t testing.TB, c chattest.Call) bool { return seedOf(t, c)%11 == 3 }
 // Promise: a rollout has the same bytes at any parallelism, with a barrier and
 // without, whenever the answers come; silence and babble are invalid actions.
 func TestSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, func(c chattest.Call) chattest.Reply { return walk(t, c) })
 	want, err := play(t, s.URL, nil)
 	require.NoError(t, err)
@@ -151,6 +152,7 @@ func TestSameBytes(t *testing.T) {
 // Promise: what is recorded is replayed without a server, byte for byte, at any
 // parallelism, what the context had no room for among it.
 func TestReplay(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, func(c chattest.Call) chattest.Reply {
 		if unlucky(t, c) {
 			return chattest.Fail(400, "exceed_context_size_error", "too long")
@@ -199,12 +201,12 @@ var bad = map[string]struct {
 	"500":                      {reply: chattest.Fail(500, "", "out of memory"), says: "500: out of memory"},
 	"loading":                  {reply: chattest.Fail(503, "unavailable_error", "Loading model"), says: "still loading"},
 	"no answer":                {reply: chattest.Reply{Drop: true}, says: "no answer came"},
-	"half a JSON":              {reply: chattest.Reply{Body: `{"choices": [{"mess`}, says: "not whole JSON"},
+	"half a JSON":              {reply: chattest.Reply{Body: `{"choices": [{"mess`}, says: "not complete JSON"},
 	"a stream that stops":      {reply: chattest.Reply{Body: `{"choices": [`, Cut: true}, says: "did not end"},
 	"NaN log-probabilities":    {reply: completion(`{"id": 1, "logprob": NaN}`), says: "not finite"},
 	"log-probability above 0":  {reply: completion(`{"id": 1, "logprob": 0.5}`), says: "above 0"},
 	"wrong ids":                {reply: completion(`{"id": -5, "logprob": -1}`), says: "has the id -5"},
-	"no log-probabilities":     {reply: chattest.Say("north"), says: "log-probabilities were asked for"},
+	"no log-probabilities":     {reply: chattest.Say("north"), says: "log-probabilities were requested"},
 	"a model that is gone":     {reply: chattest.Fail(404, "", "no such model"), ends: fault.Missing},
 	"a key that is missing":    {reply: chattest.Fail(401, "", "no key"), ends: fault.Missing},
 	"context overflow":         {reply: chattest.Fail(400, "exceed_context_size_error", "too long"), stops: rl.StopContext},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/internal/rubric"
@@ -36,6 +37,7 @@ var said = []string{
 
 // Promise: both forms keep the contract of env.Env within a process.
 func TestContract(t *testing.T) {
+	testneeds.NotShort(t)
 	for name, options := range map[string]string{"choice": `{}`, "json": `{"form": "json"}`, "many": `{"questions": 6, "criteria": 20, "size": [6, 8]}`, "free": `{"min_questions": 0, "remove": true}`} {
 		t.Run(name, func(t *testing.T) {
 			envtest.Run(t, func(t testing.TB) env.Env { return open(t, 5, plugin.Train, options) }, said...)

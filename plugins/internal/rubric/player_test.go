@@ -183,6 +183,7 @@ func mean(column []float64) (m, half float64) {
 // better than chance. MERIT_SCORES=1 prints the README's table from more
 // episodes.
 func TestScores(t *testing.T) {
+	testneeds.NotShort(t)
 	n := 10
 	if os.Getenv("MERIT_SCORES") != "" {
 		n = 400
@@ -222,6 +223,7 @@ func TestScores(t *testing.T) {
 // Promise: the scripted player hears the heaviest criteria first, and writes
 // what it heard and nothing else, with weights in proportion.
 func TestScripted(t *testing.T) {
+	testneeds.NotShort(t)
 	o := defaults()
 	o.Questions, o.Criteria = 5, 15
 	for _, p := range play(t, o, plugin.Train, 60, scripted) {

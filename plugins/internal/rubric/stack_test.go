@@ -47,6 +47,7 @@ var built = sync.OnceValues(func() (text string, err error) {
 
 // Promise: both forms keep the contract of env.Env over a process and a socket.
 func TestContractOverTheWire(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of a plug-in process")
 	text, err := built()
 	require.NoError(t, err, text)
 	for name, options := range map[string]string{"choice": `{}`, "json": jsonForm} {
@@ -83,6 +84,7 @@ func counsel(messages []rl.Message) chattest.Answer {
 // Promise: a language model asks and writes, its rule is run on what workers
 // made, and the reward holds it against the stakeholder's.
 func TestLanguageModel(t *testing.T) {
+	testneeds.Slow(t, "trains a language model")
 	text, err := built()
 	require.NoError(t, err, text)
 	for _, i := range interpreter.All() {

@@ -84,6 +84,7 @@ var odd = map[catalogue.Domain][]string{
 // and for odd ones, and it does not say the same of all workers; so has the
 // judge, of every question.
 func TestRulesOfTheExample(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters")
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	. "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 )
@@ -92,6 +93,7 @@ func names(n int) string {
 // A real Go guest of three megabytes passes the gate, prints the same metered and plain, and costs on both engines, in slices, and every
 // time, exactly what its instructions do.
 func TestGoGuestAgrees(t *testing.T) {
+	testneeds.Slow(t, "compiles a Go guest in many ways")
 	wasm := buildGo(t)
 	metered, err := fuel.Instrument(wasm, fuel.Options{})
 	require.NoError(t, err)

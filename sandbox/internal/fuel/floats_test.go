@@ -250,6 +250,7 @@ const floatDigest = "5ef7ad13f5a2a42306fabc632260d53be94b99c618acaa988b92d2db20d
 // Promise: what programs do with floats, down to the bits of NaNs, and the fuel that it takes, are the same compiled and interpreted,
 // whole and in slices, and on every processor; and compute what they compute unmetered but for those bits.
 func TestFloatsAgree(t *testing.T) {
+	testneeds.Slow(t, "computes millions of floats")
 	all, told, ended := sha256.New(), 0, 0
 	for seed := range uint64(800) {
 		g := floats{Rand: rand.New(rand.NewPCG(seed, 11))}
@@ -295,6 +296,7 @@ func TestFloatsAgree(t *testing.T) {
 
 // Promise: the same on arm64, emulated where it must be.
 func TestFloatsAgreeOnARM64(t *testing.T) {
+	testneeds.Slow(t, "emulates ARM for minutes")
 	if runtime.GOARCH == "arm64" {
 		return // TestFloatsAgree is that test
 	}

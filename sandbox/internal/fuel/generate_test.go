@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	. "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 )
@@ -134,6 +135,7 @@ func (g *generator) statement() Code {
 
 // Random programs cost what their instructions do, compute what they compute unmetered, and agree on both engines.
 func TestGeneratedProgramsAgree(t *testing.T) {
+	testneeds.Slow(t, "runs thousands of generated programs")
 	finished, trapped := 0, 0
 	for seed := range uint64(1500) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 7))}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	. "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 )
@@ -16,6 +17,7 @@ const lateness = 1 << 12
 
 // Every way of never ending is ended by fuel, on both engines with the same count, and noticed soon.
 func TestFuelEndsWhatNeverEnds(t *testing.T) {
+	testneeds.NotShort(t)
 	forever := Loop(Br(0))
 	null := RefNull(FuncRef)
 	dag := []Func{{Export: "f", Body: Call(1) + Call(1)}}
@@ -74,6 +76,7 @@ func TestFuelEndsWhatNeverEnds(t *testing.T) {
 
 // Recursion of every kind ends by depth, which is told from fuel and from the guest's own traps; frames weigh what they hold.
 func TestDepthEndsRecursion(t *testing.T) {
+	testneeds.NotShort(t)
 	fat := Types(strings.Repeat(string(I64), 6400)) // 100 units a frame and one for the call
 	for _, c := range []struct {
 		name   string

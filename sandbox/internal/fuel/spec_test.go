@@ -16,6 +16,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
@@ -259,6 +260,7 @@ func newSpecRun(t testing.TB, suite, engine int, tank int64) *specRun {
 // The WebAssembly suites hold for gated and metered modules on both engines, whole and in slices of one unit, which all agree on the
 // fuel of every action.
 func TestSpecSuitePassesMetered(t *testing.T) {
+	testneeds.Slow(t, "runs the specification's test suite")
 	atLeast := []int{10_000, 30_000}
 	for suite := range suites {
 		t.Run(suites[suite].name, func(t *testing.T) {
@@ -282,6 +284,7 @@ func TestSpecSuitePassesMetered(t *testing.T) {
 
 // Charging by blocks costs exactly what charging every instruction does, in every action of the suites that returns.
 func TestSpecSuiteCostsWhatItsInstructionsDo(t *testing.T) {
+	testneeds.Slow(t, "runs the specification's test suite")
 	for suite := range suites {
 		exact := newSpecRun(t, suite, 1, math.MaxInt64/4)
 		exact.all()
@@ -331,6 +334,7 @@ func TestInvalidModulesStayInvalid(t *testing.T) {
 
 // With three units of fuel the same suite fails, and for want of fuel: the meter is really there.
 func TestSpecSuiteFailsWithoutFuel(t *testing.T) {
+	testneeds.Slow(t, "runs the specification's test suite")
 	for suite := range suites {
 		for _, slice := range []uint32{0, 1} {
 			run := newSpecRun(t, suite, 1, 3)

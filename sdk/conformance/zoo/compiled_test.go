@@ -114,6 +114,7 @@ func (s specimen) twin() string {
 // Promise: every compiled language has at least five rewards in the zoo, and every
 // file of compiled is one of them.
 func TestCompiledRewards(t *testing.T) {
+	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	files := map[string][]string{}
 	for _, s := range index(t) {
 		if s.language() != "" {

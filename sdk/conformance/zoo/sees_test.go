@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -11,6 +12,7 @@ import (
 // message, what came in another form, where the prompt ends, what was a text, and
 // the columns.
 func TestEveryLanguageSeesTheSame(t *testing.T) {
+	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	merit, err := program()
 	require.NoError(t, err)
 	rows := filepath.Join("sees", "rows.jsonl")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -49,6 +50,7 @@ func tables(all []specimen) string {
 // Promise: the README's tables say what the index says, which TestZoo holds to
 // what happens, and there are at least 80 rewards.
 func TestTables(t *testing.T) {
+	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	all := index(t)
 	require.GreaterOrEqual(t, len(all), 80)
 	text, err := os.ReadFile("README.md")

@@ -434,6 +434,7 @@ def digest(*seen):
 // Promise: python -m merit_reward reads, groups and batches rows as merit eval
 // does: names that Merit has too, rows without an id or an answer, groups apart.
 func TestNativeRows(t *testing.T) {
+	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	testneeds.File(t, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
 	merit, err := program()
 	require.NoError(t, err)
@@ -466,6 +467,7 @@ func equal(t *testing.T, what string, want, got came) {
 // gives natively. A CSV carries texts only, and no empty ones; so the rows
 // that have anything else are not compared there.
 func TestWays(t *testing.T) {
+	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}

@@ -215,6 +215,7 @@ func (s specimen) reward(t *testing.T) string {
 // and by merit eval, has the same scores, bit for bit, or the outcome and the
 // words that the index says.
 func TestZoo(t *testing.T) {
+	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}

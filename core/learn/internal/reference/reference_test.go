@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/learn/internal/losstest"
 	"github.com/merit-rl/merit/core/learn/internal/net"
 	"github.com/merit-rl/merit/core/learn/internal/reference"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 func wide(x []float32) []float64 {
@@ -41,6 +42,7 @@ func slopes(t *testing.T, n *net.Net, params []float64, o loss.Objective, rows *
 // every surrogate, term, activation and kind of layer, by central differences
 // in double precision; what the objective calls constant is held constant.
 func TestGradientIsTheSlope(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, c := range append(losstest.Cases(), losstest.Wider()...) {
 		t.Run(c.Name, func(t *testing.T) {
 			n, params, rows := c.Make(t, 6)

@@ -7,20 +7,20 @@ import (
 	"syscall"
 )
 
-// watch is what the guard runs: it waits for the end of a pipe that nobody but
-// the host holds open, and so for the end of the host, however it comes.
+// watch is the guard's script. It reads from a pipe that only the host holds open, so
+// it wakes when the host exits for any reason, and kills the group.
 const watch = `read -r _; kill -9 "-$1"`
 
-// guard is a small process that outlives the host by a moment, to end the
-// group of a plug-in with it. The kernel ends the plug-in itself (on Linux), but
-// none of its children.
+// guard is a small process that outlives the host by a moment to kill the plug-in's
+// process group. On Linux the kernel kills the plug-in itself when the host dies, but
+// not the plug-in's children.
 type guard struct {
 	cmd  *exec.Cmd
 	hold *os.File // the host's end of the pipe
 }
 
-// newGuard guards a group. A system without a shell has no guard, and a host
-// that is killed there leaves the plug-in's children behind.
+// newGuard starts a guard for a process group. On a system without a shell it returns
+// nil; if the host is killed there, the plug-in's children survive.
 func newGuard(group int) *guard {
 	read, hold, err := os.Pipe()
 	if err != nil {
@@ -29,7 +29,7 @@ func newGuard(group int) *guard {
 	defer read.Close()
 	cmd := exec.Command("/bin/sh", "-c", watch, "merit-guard", strconv.Itoa(group))
 	cmd.Env, cmd.Stdin = []string{}, read
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // or Ctrl-C would end it first
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // otherwise Ctrl-C would stop the guard first
 	if err := cmd.Start(); err != nil {
 		_ = hold.Close()
 		return nil
@@ -37,7 +37,7 @@ func newGuard(group int) *guard {
 	return &guard{cmd: cmd, hold: hold}
 }
 
-// dismiss ends the guard before its group's number may belong to others.
+// dismiss stops the guard before the system can reuse the group's number.
 func (g *guard) dismiss() {
 	if g == nil {
 		return

@@ -15,18 +15,17 @@ import (
 
 const (
 	keepOutput = 64 << 10 // bytes of output kept for error reports
-	tailLines  = 12       // lines of it that an error shows …
-	tailBytes  = 4 << 10  // … and how long they may be together
+	tailLines  = 12       // lines of output that an error shows …
+	tailBytes  = 4 << 10  // … and their total length in bytes
 	readSize   = 16 << 10
 )
 
-// Output takes all that a plug-in prints: it logs lines, keeps the last of
-// them, and slows down a plug-in that prints too much: who writes to a full
-// pipe waits.
+// Output receives everything that a plug-in prints. It logs lines, keeps the last ones,
+// and slows down a plug-in that prints too much by letting its pipe fill up.
 type Output struct {
 	log     *slog.Logger
 	rate    float64           // bytes per second; 0 = no limit
-	secrets *strings.Replacer // of what is shown; nil = none
+	secrets *strings.Replacer // hides secrets in displayed output; nil = none
 
 	mu     sync.Mutex
 	tail   []byte
@@ -36,9 +35,9 @@ type Output struct {
 	warned bool
 }
 
-// NewOutput logs to log, if it is not nil, with the plug-in's name in every
-// line, and lets rate bytes a second pass.
-// Secrets, if not nil, takes out what nobody may read.
+// NewOutput returns an Output that logs to log, if it is not nil, with the plug-in's
+// name in every line, and accepts rate bytes per second. Secrets, if not nil, replaces
+// secret values.
 func NewOutput(log *slog.Logger, name string, rate int, secrets *strings.Replacer) *Output {
 	if log != nil {
 		log = log.With("plugin", name)
@@ -46,12 +45,12 @@ func NewOutput(log *slog.Logger, name string, rate int, secrets *strings.Replace
 	return &Output{log: log, rate: float64(rate), secrets: secrets, credit: float64(rate), last: time.Now()}
 }
 
-// shown makes a line fit to be read: its secrets go before it is cut.
+// shown cleans a line for display. It replaces secrets before it truncates the line.
 func (o *Output) shown(line string, limit int) string {
 	return wire.Clean(Hide(o.secrets, line), limit)
 }
 
-// Write implements io.Writer. It sleeps when the plug-in is over its rate.
+// Write implements io.Writer. It sleeps while the plug-in exceeds its rate.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +62,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	if wait := o.spend(len(p)); wait > 0 {
 		if !o.warned && o.log != nil {
 			o.warned = true
-			o.log.Warn("plug-in prints faster than it may and is slowed down", "limit_bytes_per_second", int(o.rate))
+			o.log.Warn("plug-in exceeds limits.output and is slowed down", "limit_bytes_per_second", int(o.rate))
 		}
 		o.mu.Unlock()
 		time.Sleep(wait)
@@ -72,7 +71,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// spend takes n bytes of credit and returns how long to wait for it.
+// spend takes n bytes of credit and returns how long to wait until the credit is
+// available.
 func (o *Output) spend(n int) time.Duration {
 	if o.rate == 0 {
 		return 0
@@ -100,8 +100,8 @@ func (o *Output) logLines(p []byte) {
 	}
 }
 
-// Tail returns the last lines, fit to be shown. If Go's runtime ended the
-// process, they begin where it says why, not at the end of its stacks.
+// Tail returns the last lines, cleaned for display. If Go's runtime ended the process,
+// Tail starts at the line that says why instead of at the end of the stack dumps.
 func (o *Output) Tail() string {
 	o.mu.Lock()
 	lines := strings.Split(strings.TrimSpace(string(o.tail)), "\n")
@@ -119,8 +119,8 @@ func (o *Output) Tail() string {
 	return strings.Join(lines, "\n")
 }
 
-// firstLine gives the first line of r to go-plugin and all else to out. Once
-// it is over, Read returns at the end of r only.
+// firstLine gives the first line of r to go-plugin and the rest to out. After the first
+// line, Read returns only when r ends.
 type firstLine struct {
 	r     *os.File
 	out   *Output
@@ -161,7 +161,7 @@ func (f *firstLine) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (f *firstLine) Close() error { return f.r.Close() }
 
-// Hide is r.Replace where there may be no r.
+// Hide returns r.Replace(text), or text if r is nil.
 func Hide(r *strings.Replacer, text string) string {
 	if r == nil {
 		return text

@@ -1,5 +1,5 @@
-// Package process runs a plug-in's process group under limits, keeps the last
-// of what it prints, and knows nothing of what it says.
+// Package process runs a plug-in's process group under limits and keeps the last of its
+// output. It does not interpret the output.
 package process
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// PipeGrace is how long the pipes of a dead plug-in may stay open in the hands of
-// grandchildren that left its process group.
+// PipeGrace is how long the pipes of a dead plug-in may stay open in descendants that
+// left its process group.
 const PipeGrace = 100 * time.Millisecond
 
-// Limits bound a plug-in's process. They are enforced on Linux only. Zero
-// means no limit.
+// Limits bound a plug-in's process. They are enforced only on Linux. Zero means no
+// limit.
 type Limits struct {
 	// Memory is the private writable memory in bytes (RLIMIT_DATA).
 	Memory uint64 `yaml:"memory" json:"memory"`
 	// Files is the number of open files (RLIMIT_NOFILE).
 	Files uint64 `yaml:"files" json:"files"`
-	// CPU is how many processors the process and its children may use, all
-	// together: a rate of processor time that no length of a run uses up.
+	// CPU is how many CPUs the process and its children may use together. It limits a
+	// rate, so a long run does not use it up.
 	CPU int `yaml:"cpu" json:"cpu" jsonschema:"minimum=0"`
-	// CPUTime is the processor time that one process may use in its whole life
-	// (RLIMIT_CPU), in whole seconds: for what nobody knows yet.
+	// CPUTime is the total CPU time that one process may use (RLIMIT_CPU), in whole
+	// seconds. It bounds programs whose behavior is unknown.
 	CPUTime time.Duration `yaml:"cpu_time" json:"cpu_time"`
-	// Output is how many bytes a second the plug-in may print before its
-	// writes block.
+	// Output is how many bytes per second the plug-in may print before its writes
+	// block.
 	Output int `yaml:"output" json:"output" jsonschema:"minimum=0" hint:"1048576 is a good number; 0 for no limit"`
 }
 
@@ -54,12 +54,13 @@ func (l Limits) Validate() []error {
 	return p
 }
 
-// Process is a plug-in's process group, as go-plugin wants it. go-plugin's own
-// runner shares stdin, leaves orphans, and waits for grandchildren for ever.
+// Process is a plug-in's process group with the interface that go-plugin expects. It
+// replaces go-plugin's own runner, which shares stdin, leaves orphans and waits for
+// grandchildren forever.
 type Process struct {
 	Cmd    *exec.Cmd
 	limits Limits
-	guard  *guard // nil where there is none
+	guard  *guard // nil if the system has none
 	out    *Output
 	stdout *os.File
 	stderr *os.File
@@ -75,7 +76,7 @@ type Process struct {
 
 var _ runner.Runner = (*Process)(nil)
 
-// New prepares cmd, whose variables are set before Start.
+// New prepares cmd. Set the variables of cmd before Start.
 func New(cmd *exec.Cmd, limits Limits, out *Output) *Process {
 	return &Process{Cmd: cmd, limits: limits, out: out, Exited: make(chan struct{})}
 }
@@ -95,7 +96,7 @@ func (p *Process) Start(context.Context) error {
 	p.stdout, p.stderr = stdout, stderr
 	p.Cmd.Stdin, p.Cmd.Stdout, p.Cmd.Stderr = nil, childOut, childErr
 	p.Cmd.SysProcAttr = attributes()
-	// A fresh goroutine has an ordinary thread below it: the kernel ties the
+	// Start on a fresh goroutine, which runs on an ordinary thread: the kernel ties the
 	// death signal to the thread that starts the child.
 	started := make(chan error)
 	go func() { started <- p.limits.start(p.Cmd) }()
@@ -115,9 +116,9 @@ func (p *Process) Start(context.Context) error {
 	return err
 }
 
-// wait reaps the process and then sees to it that its pipes end.
+// wait reaps the process and then makes sure that its pipes end.
 func (p *Process) wait() {
-	_ = p.Cmd.Wait() // the state says it all
+	_ = p.Cmd.Wait() // ignore the error: the state contains it
 	p.State = p.Cmd.ProcessState
 	p.signal()
 	p.guard.dismiss()
@@ -130,8 +131,8 @@ func (p *Process) wait() {
 // signal kills the whole group.
 func (p *Process) signal() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
 
-// End kills the group, also one that is about to start. After the process has
-// gone it does nothing: the number may belong to others.
+// End kills the group, even one that is about to start. After the process has exited,
+// End does nothing, because the system may have reused the number.
 func (p *Process) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +147,7 @@ func (p *Process) End() {
 	}
 }
 
-// Close frees the pipes of an ended process.
+// Close frees the pipes of a process that has exited.
 func (p *Process) Close() {
 	if p.stdout != nil {
 		_ = p.stdout.Close()
@@ -161,7 +162,7 @@ func (p *Process) greeted(line []byte) {
 	p.handshake = string(line)
 }
 
-// Greeting returns the first line, empty if there was none.
+// Greeting returns the first line, or "" if the process printed none.
 func (p *Process) Greeting() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,8 +178,8 @@ func (p *Process) Wait(context.Context) error {
 	return nil
 }
 
-// UsedUp reports whether the kernel has ended the process for its CPUTime. What
-// it counts for that and what it reports in the end differ by some ticks.
+// UsedUp reports whether the kernel killed the process because of CPUTime. The time
+// that the kernel checks and the time that it reports at the end differ by a few ticks.
 func (p *Process) UsedUp() bool {
 	limit := p.limits.CPUTime.Truncate(time.Second)
 	status, ok := p.State.Sys().(syscall.WaitStatus)
@@ -194,13 +195,13 @@ func (p *Process) Kill(context.Context) error {
 	return nil
 }
 
-// Stdout implements runner.Runner: the handshake line only. What follows goes
-// to the output, so that no line is too long for go-plugin.
+// Stdout implements runner.Runner. It returns only the handshake line; the rest goes to
+// the output, so that no line is too long for go-plugin.
 func (p *Process) Stdout() io.ReadCloser {
 	return &firstLine{r: p.stdout, out: p.out, greet: p.greeted}
 }
 
-// Stderr implements runner.Runner: nothing, all goes to the output.
+// Stderr implements runner.Runner. It returns nothing: everything goes to the output.
 func (p *Process) Stderr() io.ReadCloser { return &firstLine{r: p.stderr, out: p.out, over: true} }
 
 // Name implements runner.Runner.

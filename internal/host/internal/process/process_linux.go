@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes puts the plug-in into a process group of its own, which Ctrl-C
-// does not reach, and lets the kernel kill it when the host dies.
+// attributes puts the plug-in into its own process group, which Ctrl-C does not reach,
+// and makes the kernel kill it when the host dies.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// start runs cmd under l. The kernel stops a traced process between its exec
-// and its first instruction: there the limits are set, and it is let go. Where
-// tracing is not allowed they come a moment after the start.
+// start runs cmd under l. The kernel stops a traced process between its exec and its
+// first instruction. Start sets the limits there and releases the process. Where
+// tracing is not allowed, it sets the limits a moment after the start.
 func (l Limits) start(cmd *exec.Cmd) error {
-	runtime.LockOSThread() // it is the thread that traces
+	runtime.LockOSThread() // ptrace belongs to this thread
 	defer runtime.UnlockOSThread()
 	untraced := *cmd
 	cmd.SysProcAttr.Ptrace = true
@@ -41,8 +41,8 @@ func (l Limits) start(cmd *exec.Cmd) error {
 	return l.apply(cmd.Process.Pid)
 }
 
-// release sets the limits of a process that is about to stop, and lets it go. One
-// that is killed meanwhile is left for its parent to wait for.
+// release sets the limits of a process that is about to stop, and continues it. If the
+// process is killed meanwhile, its parent still has to wait for it.
 func (l Limits) release(pid int) error {
 	var info unix.Siginfo
 	for errors.Is(unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
@@ -50,8 +50,8 @@ func (l Limits) release(pid int) error {
 	return errors.Join(l.apply(pid), ignoreGone(unix.PtraceDetach(pid)))
 }
 
-// apply limits a process. RLIMIT_DATA rather than RLIMIT_AS: an idle Go process
-// maps 1.7 GB without using them.
+// apply limits a process. It uses RLIMIT_DATA instead of RLIMIT_AS because an idle Go
+// process maps 1.7 GB without using it.
 func (l Limits) apply(pid int) error {
 	set := func(resource int, limit uint64) error {
 		if limit == 0 {
@@ -66,14 +66,14 @@ func (l Limits) apply(pid int) error {
 		ignoreGone(unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)),
 		l.confine(pid),
 	)
-	// When memory runs out, the plug-in goes before the run does. A kernel
-	// without this file has no such choice.
+	// When memory runs out, the kernel should kill the plug-in before the run. A kernel
+	// without this file has no such setting.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
 	return err
 }
 
-// confine keeps a process and its children on l.CPU of the processors that this
-// one may use. Each process begins with another one, so that they spread.
+// confine restricts a process and its children to l.CPU of the CPUs that this process
+// may use. Each call starts at another CPU, so that plug-ins spread over the CPUs.
 func (l Limits) confine(pid int) error {
 	if l.CPU == 0 {
 		return nil
@@ -95,8 +95,8 @@ func (l Limits) confine(pid int) error {
 	return ignoreGone(unix.SchedSetaffinity(pid, &own))
 }
 
-// ignoreGone: a process that has ended already needs no limits, and its end
-// is reported elsewhere.
+// ignoreGone drops the error of a process that has already exited: it needs no limits,
+// and its exit is reported elsewhere.
 func ignoreGone(err error) error {
 	if errors.Is(err, unix.ESRCH) {
 		return nil

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
-// script runs a shell script as a plug-in is run, and returns what it printed.
+// script runs a shell script as a plug-in process and returns its output.
 func script(t *testing.T, limits Limits, text string) (*Process, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
@@ -27,8 +28,8 @@ func script(t *testing.T, limits Limits, text string) (*Process, string) {
 	return p, string(first) + out.Tail()
 }
 
-// Promise: limits stand before the first instruction of a plug-in, and its
-// children have them too.
+// Promise: limits apply from the first instruction of a plug-in, and to its children
+// too.
 func TestLimits(t *testing.T) {
 	limits := Limits{Memory: 512 << 20, Files: 77, CPU: 1, CPUTime: 1500 * time.Millisecond}
 	for range 10 {
@@ -39,9 +40,10 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, "unlimited unlimited", strings.TrimSpace(said))
 }
 
-// Promise: a process that has used up its processor time is ended by the
-// kernel, and it can be seen that this was why.
+// Promise: the kernel kills a process that has used up its CPU time, and the host can
+// tell that this was the cause.
 func TestCPUTime(t *testing.T) {
+	testneeds.NotShort(t)
 	p, _ := script(t, Limits{CPUTime: time.Second}, `while :; do :; done`)
 	require.Contains(t, p.State.String(), "killed")
 	require.True(t, p.UsedUp(), "%v user, %v system", p.State.UserTime(), p.State.SystemTime())

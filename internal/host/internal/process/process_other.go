@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// attributes puts the plug-in into a process group of its own, which Ctrl-C
-// does not reach. The guard sees to it that it does not outlive the host.
+// attributes puts the plug-in into its own process group, which Ctrl-C does not reach.
+// The guard makes sure that the plug-in does not outlive the host.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // start runs cmd without limits: only Linux limits another process.

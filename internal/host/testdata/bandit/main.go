@@ -1,5 +1,4 @@
-// Command bandit is a plug-in with a policy that learns, for the tests of the
-// host.
+// Command bandit is a plug-in with a policy that learns, for the tests of the host.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command echo is a plug-in with free text as its action, for the tests of the
-// host: it says what it heard, in every way there is.
+// Command echo is a plug-in with free text as its action, for the tests of the host. It
+// repeats what it heard through every channel of the protocol.
 package main
 
 import (
@@ -61,7 +61,7 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	return turn.Info("length", len(s.heard))
 }
 
-// Snapshot is the steps and what was heard.
+// Snapshot returns the number of steps and the last text.
 func (s *slot) Snapshot() ([]byte, error) { return fmt.Appendf(nil, "%d %s", s.steps, s.heard), nil }
 
 func (s *slot) Restore(state []byte) error {

@@ -13,16 +13,16 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// stream is what batches come through.
+// stream carries batches.
 type stream interface {
 	Recv() (*pb.Batch, error)
 	Send(reply *pb.BatchReply) error
 }
 
-// lane is a lane by hand.
+// lane implements a lane by hand.
 type lane struct{ *net.UnixConn }
 
-// take takes the lane of an offer, or only says so.
+// take accepts the lane of an offer, or only claims to.
 func (s *server) take(offer string) bool {
 	if offer == "" || s.mode == "takes a lane in words" {
 		return s.mode == "takes a lane in words"
@@ -61,8 +61,8 @@ func (l lane) Send(m *pb.BatchReply) error {
 	return err
 }
 
-// lend starts a process that outlives this one and has the other end of the
-// host's lane.
+// lend starts a process that outlives this one and holds the other end of the host's
+// lane.
 func (l lane) lend() *os.Process {
 	file, err := l.File()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command faulty is a plug-in that misbehaves in the way that its argument
-// says, for the tests of the host: an environment, or a policy if "policy" stands
-// before the way. It speaks the protocol by hand: the SDK would not let it.
+// Command faulty is a plug-in that misbehaves as its argument says, for the tests of
+// the host. It is an environment, or a policy if "policy" precedes the argument. It
+// implements the protocol by hand, because the SDK would prevent the misbehavior.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	})
 }
 
-// starts are the ways not to become a plug-in.
+// starts are the ways to fail before the handshake.
 var starts = map[string]func(){
 	"dies": func() {
 		fmt.Fprintln(os.Stderr, "cannot find the \x1b[31mmaps\x1b[0m")
@@ -90,13 +90,13 @@ func (s *service) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.Client
 	return nil, nil
 }
 
-// server is an environment of one action whose slots say "a". It behaves
-// until a slot steps.
+// server is an environment with one action, "a" in every slot. It behaves well until a
+// slot steps.
 type server struct {
 	pb.UnimplementedEnvironmentServer
 	mode  string
 	slots int
-	lane  lane // if the host has offered one
+	lane  lane // nil unless the host offered one
 }
 
 func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
@@ -121,7 +121,7 @@ func (s *server) Configure(_ context.Context, m *pb.ConfigureRequest) (*pb.Confi
 	return &pb.ConfigureReply{Spec: spec, Lane: s.take(m.Lane)}, nil
 }
 
-// Render says who the process is and what it inherited.
+// Render returns the process id and the inherited variables.
 func (s *server) Render(context.Context, *pb.RenderRequest) (*pb.RenderReply, error) {
 	return &pb.RenderReply{Text: fmt.Sprintf("%d\n%s", os.Getpid(), strings.Join(os.Environ(), "\n"))}, nil
 }

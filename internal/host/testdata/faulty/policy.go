@@ -16,8 +16,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// policy says "pid" and its number to whom it behaves, and misbehaves once it
-// is asked about "now".
+// policy answers "pid" with its process id, and misbehaves once it is asked about
+// "now".
 type policy struct {
 	mode string
 }

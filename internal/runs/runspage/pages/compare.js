@@ -76,7 +76,7 @@ async function judge() {
       return [title, h("p", {}, h("b", {}, visible(c.verdict.sentence))), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...["metric", "first", "this", "difference", "95 %", "p", "test"].map((t) => h("th", { class: t === "metric" || t === "test" ? "l" : null }, t)))),
         h("tbody", {}, ...c.metrics.map((m) => h("tr", {}, h("th", { class: "l" }, visible(m.name)), h("td", {}, number(m.before)), h("td", {}, number(m.after)), h("td", {}, signed(m.difference)), h("td", { class: "soft" }, m.interval ? `[${number(m.interval[0])}, ${number(m.interval[1])}]` : ""), h("td", {}, number(m.p_value)), h("td", { class: "l wrap soft" }, visible(m.p_value_test ?? ""))))))), ...(c.notes ?? []).map((n) => h("p", { class: "note" }, visible(n)))];
     }));
-    if (!list.length) $("verdict").replaceChildren(h("p", { class: "note" }, "It takes two runs."));
+    if (!list.length) $("verdict").replaceChildren(h("p", { class: "note" }, "Select at least two runs."));
   } catch (e) {
     $("verdict").replaceChildren(h("p", { class: "wrong" }, visible(e.message)));
   }
@@ -99,7 +99,7 @@ if (boxes.length) {
   for (const b of document.querySelectorAll(".away")) {
     b.addEventListener("click", () => { go({ run: runs.filter((r) => r !== b.dataset.run), hide: null }); location.reload(); });
   }
-  add("z", "all of the axis again", () => zoom(null, null));
+  add("z", "show the whole axis", () => zoom(null, null));
   $("judge").addEventListener("click", judge);
   add("v", "compare the policies", judge);
   addEventListener("resize", draw);

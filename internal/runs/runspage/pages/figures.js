@@ -10,9 +10,9 @@ export const figures = [
   { title: "gradient norm", metrics: ["update/grad_norm"] },
   { title: "steps with a step advantage", metrics: ["advantage/step_share"], ...share },
   { title: "groups with equal scores", metrics: ["advantage/zero_variance_rate"], ...share },
-  { title: "steps alone in their anchor group", metrics: ["advantage/singleton_share"], ...share },
+  { title: "steps without peers in their anchor group", metrics: ["advantage/singleton_share"], ...share },
   { title: "actions without effect", metrics: ["rollout/invalid_actions"], ...share },
-  { title: "environment steps a second", metrics: ["time/steps_per_second"] },
+  { title: "environment steps per second", metrics: ["time/steps_per_second"] },
 ];
 
 export const axisNames = { iteration: "iteration", env_steps: "step", episodes: "episode", seconds: "second" };

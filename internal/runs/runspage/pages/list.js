@@ -51,7 +51,7 @@ function draw(page) {
   shown = page;
   $("total").textContent = count(page.total) + (page.total === 1 ? " run" : " runs");
   $("empty").hidden = page.total > 0;
-  $("empty").textContent = place().get("q") ? "No run has these words in its name." : `There is no run in ${visible(page.folder)} yet. This page shows the first as soon as it begins.`;
+  $("empty").textContent = place().get("q") ? "No run matches these words." : `There are no runs in ${visible(page.folder)} yet. This page shows the first one as soon as it starts.`;
   $("prev").disabled = page.prev === undefined;
   $("next").disabled = !page.next;
   $("part").textContent = page.total > page.runs.length ? `${page.from + 1}–${page.from + page.runs.length}` : "";
@@ -78,7 +78,7 @@ $("sort").addEventListener("change", (e) => { go({ sort: e.target.value === "new
 $("prev").addEventListener("click", () => { go({ from: shown.prev || null }, true); load(); });
 $("next").addEventListener("click", () => { go({ from: shown.next }, true); load(); });
 $("compare").addEventListener("click", () => { location.href = "/compare?" + new URLSearchParams([...ticked].map((id) => ["run", id])); });
-add("o", "compare what is ticked", () => $("compare").disabled || $("compare").click());
+add("o", "compare the selected runs", () => $("compare").disabled || $("compare").click());
 window.addEventListener("popstate", () => location.reload());
 tick("", false);
 on("runs", load);

@@ -54,7 +54,7 @@ function draw() {
 
 function tell() {
   const s = state;
-  const lead = [s.finished ? "finished" : "goes on", `iteration ${count(s.iterations)}`, `${count(s.env_steps)} steps`];
+  const lead = [s.finished ? "finished" : "in progress", `iteration ${count(s.iterations)}`, `${count(s.env_steps)} steps`];
   if (s.success !== null) lead.push(`best validation ${percent(s.success)} [${(100 * s.low).toFixed(1)}, ${(100 * s.high).toFixed(1)}]`);
   $("lead").textContent = lead.join(" · ");
   $("noflags").hidden = s.flags.length > 0;
@@ -97,7 +97,7 @@ $("more").addEventListener("change", (e) => {
   if (m && !view.more.includes(m)) { view.more.push(m); remember(); load(); }
   e.target.value = "";
 });
-add("z", "all of the axis again", () => zoom(null, null));
+add("z", "show the whole axis", () => zoom(null, null));
 add("p", "groups side by side", () => { location.href = "/groups?run=" + encodeURIComponent(run); });
 add("e", "the step with the largest advantage", () => { location.href = "/step?run=" + encodeURIComponent(run); });
 let width = innerWidth;

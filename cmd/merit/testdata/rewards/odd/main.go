@@ -8,6 +8,8 @@ import (
 	"github.com/merit-rl/merit/sdk/reward"
 )
 
+var spent int // keeps the compiler from removing the loop
+
 func init() { reward.Register(score) }
 
 func main() {}
@@ -26,6 +28,10 @@ func score(r *reward.Rollout) reward.Result {
 		return reward.Error(errors.New("the judge is on holiday"))
 	case "panic":
 		panic("out of ideas")
+	case "a while": // so that what is finished is written: at most every 100 ms
+		for range 1_000_000_000 {
+			spent++
+		}
 	case "forever":
 		for {
 		}

@@ -1,6 +1,5 @@
-// Package bandit is a policy that learns in the simplest way there is: it
-// prefers what had a higher advantage. Tests run it in process and behind a
-// plug-in.
+// Package bandit is a policy that learns in the simplest way: it prefers answers that
+// had a higher advantage. Tests run it in process and behind a plug-in.
 package bandit
 
 import (
@@ -16,19 +15,19 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options are those of the policy.
+// Options are the options of the policy.
 type Options struct {
 	Rate float64 `json:"rate"` // of learning
-	Die  string  `json:"die"`  // a file that is made, once, by the death of the process in its third update
+	Die  string  `json:"die"`  // a file that the third update creates, once, before it kills the process
 }
 
-// words are what it says where actions are free text.
+// words are its answers where actions are free text.
 var words = []string{"yes", "no", "perhaps"}
 
-// firstByte is the token of byte 0 of a prompt; those below are answers.
+// firstByte is the token of byte 0 of a prompt; smaller tokens are answers.
 const firstByte = 1 << 16
 
-// Definition is the plug-in.
+// Definition returns the plug-in.
 func Definition() plugin.PolicyDefinition[Options] {
 	return plugin.PolicyDefinition[Options]{
 		Name: "bandit", Version: "1", Summary: "Prefers what went well.", Defaults: Options{Rate: 0.5},
@@ -113,8 +112,8 @@ func (b *bandit) Act(ctx context.Context, r *plugin.Request) (plugin.Decision, e
 	return d, nil
 }
 
-// probabilities are those of the answers that r allows; what it says moves
-// them a little.
+// probabilities returns the probabilities of the answers that r allows. The text
+// changes them slightly.
 func (b *bandit) probabilities(r *plugin.Request) []float64 {
 	p, sum := make([]float64, len(b.answers)), 0.0
 	for i := range p {
@@ -142,7 +141,7 @@ func sample(p []float64, u float64) int {
 	return last
 }
 
-// Learn moves the logits of what was said by its advantages.
+// Learn moves the logits of sampled answers by their advantages.
 func (b *bandit) Learn(ctx context.Context, sequences []plugin.Sequence, seed plugin.Seed) (plugin.Stats, error) {
 	next := weights{Updates: b.newest.Updates + 1, Logits: slices.Clone(b.newest.Logits)}
 	stats := plugin.Stats{Sequences: len(sequences), LearningRate: b.rate, Minibatches: 1}

@@ -92,7 +92,7 @@ criteria:
 		_, err = Parse("x.yaml", []byte(hostile))
 		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Exhausted))
 		require.ErrorContains(t, err, "words and signs of YAML, at most 16384 are read")
-		require.Less(t, time.Since(began), 20*time.Second)
+		require.Less(t, time.Since(began), time.Minute)
 	}
 
 	long := filepath.Join(t.TempDir(), "long.yaml")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/internal/rubric"
@@ -200,6 +201,7 @@ func TestConfig(t *testing.T) {
 
 // Promise: a real small model behind llama.cpp's server does a task.
 func TestARealModelWorks(t *testing.T) {
+	testneeds.Slow(t, "asks a local model")
 	w := model(t, chattest.Llama(t, 1, 2048), func(c *Config) { c.Count, c.Model, c.MaxTokens, c.Timeout = 2, chattest.LlamaModel, 24, 10*time.Minute })
 	outputs, err := w.Do(t.Context(), New(catalogue.Code, 1))
 	require.NoError(t, err)

@@ -76,6 +76,7 @@ func drawn(t *Task, n int) []profile {
 
 // The tests of rules share one interpreter, whose start is dear.
 func TestRules(t *testing.T) {
+	testneeds.NotShort(t)
 	apply := newBench(t)
 	t.Run("measure what was realised", func(t *testing.T) { measures(t, apply) })
 	t.Run("stand any text", func(t *testing.T) { standAnyText(t, apply) })
