@@ -10,14 +10,15 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// backend is where the modules of a runtime run: in this process, or in worker
+// backend runs the modules of a runtime: in this process, or in worker
 // processes.
 type backend interface {
 	// Load checks and starts a reward. The error is a *fault.Error.
 	Load(ctx context.Context, s source.Source) (guest, error)
-	// Wall says what holds the guests beside WebAssembly, and what is missing.
+	// Wall returns the measures that isolate guests in addition to WebAssembly, and
+	// those that are missing.
 	Wall() (inForce, missing []string)
-	// Close ends the backend; its guests must be closed before.
+	// Close closes the backend. Its guests must be closed first.
 	Close()
 }
 
@@ -26,9 +27,9 @@ type backend interface {
 type guest interface {
 	Info() reward.Info
 	Manifest() Manifest
-	// Evaluate scores a trajectory; input is nil unless it is encoded already.
+	// Evaluate scores a trajectory; input is nil unless t is already encoded.
 	Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation
-	// EvaluateGroup scores the members of a group, of which there is at least one.
+	// EvaluateGroup scores the members of a group; there must be at least one.
 	EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation
 	Cached() bool
 	Fresh() bool
@@ -49,7 +50,7 @@ func (b here) Load(ctx context.Context, s source.Source) (guest, error) {
 
 func (here) Wall() (inForce, missing []string) { return nil, nil }
 
-// behind is the backend behind the second wall.
+// behind is the backend in worker processes, behind the second wall.
 type behind struct{ *remote.Backend }
 
 func (b behind) Load(ctx context.Context, s source.Source) (guest, error) {
@@ -60,7 +61,7 @@ func (b behind) Load(ctx context.Context, s source.Source) (guest, error) {
 	return m, nil
 }
 
-// newBackend makes the backend that cfg asks for.
+// newBackend makes the backend that cfg selects.
 func newBackend(ctx context.Context, cfg Config) (backend, error) {
 	if cfg.Isolation == Process {
 		b, err := remote.New(ctx, remote.Options{Options: cfg.options(), WorkerMiB: cfg.WorkerMiB}, languages(), WorkerArgument)

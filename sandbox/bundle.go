@@ -9,33 +9,35 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// Bundle is a reward as it was read from the disk: what LoadBundle runs is what
-// Files holds, byte for byte, whatever becomes of the disk meanwhile.
+// Bundle is a reward as it was read from disk. LoadBundle runs exactly the
+// bytes in Files, even if the files on disk change.
 type Bundle struct {
-	// Reference is the one that it was read by, With with its keys sorted.
+	// Reference is the reference of the reward; the keys of its With are
+	// sorted.
 	Reference Reference
-	// Digest is sha256:… of all that decides about results. A module's is that of
-	// its bytes; a script's covers its files, what was chosen, and Runner.
+	// Digest is sha256:… of everything that determines results. For a module,
+	// that is its bytes; for a script, its files, the choices of Reference, and
+	// Runner.
 	Digest string
-	// Runner is sha256:… of what Merit brings to every script: the interpreters, and
-	// files of its own. Another version of Merit may have another
-	// one, and with it another Digest for the same files. Empty for a module.
+	// Runner is sha256:… of what Merit adds to every script: the interpreters
+	// and its own files. It may differ between versions of Merit, and with it
+	// the Digest of the same files. It is empty for a module.
 	Runner string
-	// Entry is the key of Files that is run; its extension is that of the
-	// language.
+	// Entry is the key in Files of the file to run; its extension determines
+	// the language.
 	Entry string
-	// Files are those that the digest covers, by slash-separated path. They must
-	// not be changed.
+	// Files are the files that the digest covers, by slash-separated path. Do
+	// not change them.
 	Files map[string][]byte
 
 	source source.Source
 }
 
-// moduleEntry is the file name of a module in a bundle; a module's own does not
-// decide about anything.
+// moduleEntry is the file name of a module in a bundle. The module's own name
+// has no effect on results.
 const moduleEntry = "reward.wasm"
 
-// ReadBundle reads the reward that ref names, bounded by limits. The error is a
+// ReadBundle reads the reward that ref names, within limits. The error is a
 // *fault.Error.
 func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
 	s, err := ref.source(limits.sizes())
@@ -49,8 +51,8 @@ func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
 	return &Bundle{Reference: ref, Digest: s.Digest, Runner: languages().Digest(), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
 }
 
-// DigestUnder is the Digest that b has where Runner is another one, and Digest
-// for a module.
+// DigestUnder returns the Digest that b has with another Runner. For a module,
+// it returns Digest.
 func (b *Bundle) DigestUnder(runner string) string {
 	if !b.Script() {
 		return b.Digest
@@ -58,22 +60,22 @@ func (b *Bundle) DigestUnder(runner string) string {
 	return b.source.Script.DigestUnder(runner)
 }
 
-// Script reports whether it is run from its source.
+// Script reports whether the reward runs from source.
 func (b *Bundle) Script() bool { return b.source.Script != nil }
 
-// LoadBundle loads b as LoadReference does the reference that it was read from.
+// LoadBundle loads b, as LoadReference loads its reference.
 func (r *Runtime) LoadBundle(ctx context.Context, b *Bundle) (*Module, error) {
 	return r.load(ctx, b.source)
 }
 
-// NewBundle returns the script that text is, as if it were read from a file
-// called name, whose extension says its language: for scripts that a program
-// brings itself. The error is a *fault.Error.
+// NewBundle returns text as a script, as if it were read from a file called
+// name. The extension of name determines the language. It is for scripts that a
+// program contains. The error is a *fault.Error.
 func NewBundle(name string, text []byte) (*Bundle, error) {
 	l := languages().With(filepath.Ext(name))
 	if l == nil || filepath.Base(name) != name {
 		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: name, What: "this is no file name of a script",
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: name, What: "this is not the file name of a script",
 			Hint: "use a name without a folder that ends with .py or .js",
 		}
 	}

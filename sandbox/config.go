@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// Isolation says what an evaluation may see of those before it.
+// Isolation is what an evaluation may see of earlier evaluations.
 type Isolation string
 
 // The isolation modes. Snapshot, Fresh and Process give the same results and the
@@ -20,93 +20,98 @@ type Isolation string
 const (
 	Snapshot Isolation = "snapshot" // memory and globals are restored after every evaluation (default)
 	Fresh    Isolation = "fresh"    // every evaluation has a new instance; slow
-	Shared   Isolation = "shared"   // an instance is used again as it is: the module must be trusted
-	Process  Isolation = "process"  // snapshot, in worker processes that can do nothing but compute
+	Shared   Isolation = "shared"   // an instance is reused without a reset: the module must be trusted
+	Process  Isolation = "process"  // like snapshot, in worker processes that can only compute
 )
 
-// Limits bound one evaluation and one module.
+// Limits limit one evaluation and one module.
 type Limits struct {
-	// Fuel is what an evaluation may use: about one unit an instruction. Input
-	// beyond 128 KiB raises it in proportion, up to 16 times.
+	// Fuel is the budget of an evaluation: about one unit per instruction.
+	// Input beyond 128 KiB raises it in proportion, up to 16 times.
 	Fuel uint64 `yaml:"fuel" json:"fuel" jsonschema:"minimum=1000,maximum=1125899906842624" hint:"use a number from 1000 to 2^50; the default is 4000000000"`
-	// MemoryMiB bounds a module's linear memory.
+	// MemoryMiB limits a module's linear memory.
 	MemoryMiB int `yaml:"memory_mib" json:"memory_mib" jsonschema:"minimum=1,maximum=4095"`
-	// TableEntries bounds each of its tables.
+	// TableEntries limits each of a module's tables.
 	TableEntries int `yaml:"table_entries" json:"table_entries" jsonschema:"minimum=1,maximum=10000000"`
-	// ModuleMiB bounds the module file.
+	// ModuleMiB limits the module file.
 	ModuleMiB int `yaml:"module_mib" json:"module_mib" jsonschema:"minimum=1,maximum=1024"`
-	// InputMiB bounds a trajectory in the form that modules read, or a group.
+	// InputMiB limits a trajectory, in the form that modules read, or a group.
 	InputMiB int `yaml:"input_mib" json:"input_mib" jsonschema:"minimum=1,maximum=1024"`
-	// OutputKiB bounds the names and texts that an evaluation returns.
+	// OutputKiB limits the names and texts that an evaluation returns.
 	OutputKiB int `yaml:"output_kib" json:"output_kib" jsonschema:"minimum=1,maximum=1048576"`
-	// LogKiB bounds its log: log calls, standard output and error.
+	// LogKiB limits the log of an evaluation: log calls, standard output and
+	// error.
 	LogKiB int `yaml:"log_kib" json:"log_kib" jsonschema:"minimum=1,maximum=1048576"`
-	// Steps bounds the steps and the metrics that an evaluation returns, each.
+	// Steps limits the number of steps and the number of metrics that an
+	// evaluation returns.
 	Steps int `yaml:"steps" json:"steps" jsonschema:"minimum=1,maximum=100000000"`
-	// CallDepth bounds nested calls; large frames count more than once.
+	// CallDepth limits nested calls; large frames count more than once.
 	CallDepth int `yaml:"call_depth" json:"call_depth" jsonschema:"minimum=10,maximum=1000000"`
 	// WallClock is the last resort against a guest that fuel does not stop in
-	// time. Its outcome is not deterministic.
+	// time. The outcome is not deterministic then.
 	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock" resume:"free" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 10s"`
-	// StartFuel is what the start of a script may use, its imports and its own
-	// warm-up, and that of a module that brings a warm-up. Other modules start on
-	// the fuel of an evaluation. A start never has less than an evaluation.
+	// StartFuel is the budget for the start of a script, including its imports
+	// and its own warm-up, and of a module with a warm-up. Other modules start
+	// with the fuel of an evaluation. A start never has less than an
+	// evaluation.
 	StartFuel uint64 `yaml:"start_fuel" json:"start_fuel" jsonschema:"minimum=1000,maximum=1125899906842624" hint:"use a number from 1000 to 2^50; the default is 100000000000"`
 	// StartWallClock is the last resort for such a start.
 	StartWallClock time.Duration `yaml:"start_wall_clock" json:"start_wall_clock" resume:"free" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 15m"`
-	// ScriptMiB bounds the files of a script, with the packages beside it.
+	// ScriptMiB limits the files of a script, including the packages in its
+	// folder.
 	ScriptMiB int `yaml:"script_mib" json:"script_mib" jsonschema:"minimum=1,maximum=1024"`
 }
 
-// sizes are the limits of what is read.
+// sizes returns the limits of the files to read.
 func (l Limits) sizes() source.Sizes {
 	return source.Sizes{Module: int64(l.ModuleMiB) << 20, Script: int64(l.ScriptMiB) << 20}
 }
 
-// Notice is the level of log records that are news for whoever waits, and no
-// warning.
+// Notice is the level of log records about work that a user may be waiting for. It
+// is not a warning.
 const Notice = local.Notice
 
 // Config configures a Runtime.
 type Config struct {
 	Limits `yaml:",inline"`
-	// Isolation says what an evaluation may see of those before it: snapshot and
-	// fresh nothing, process nothing and from behind a second wall, shared all.
+	// Isolation is what an evaluation may see of earlier evaluations: nothing
+	// with snapshot and fresh, nothing and behind a second wall with process,
+	// everything with shared.
 	Isolation Isolation `yaml:"isolation" json:"isolation" jsonschema:"enum=snapshot,enum=fresh,enum=shared,enum=process"`
-	// Workers bounds the evaluations of a Runtime at one time, and with them
-	// the instances of each module; 0 means one for each processor. It never
-	// changes a result. With
-	// isolation: process it bounds the worker processes, which serve all modules.
+	// Workers limits how many evaluations of a Runtime run at once, and how
+	// many instances each module has; 0 = one per CPU. It never changes a
+	// result. With isolation: process, it limits the worker processes, which
+	// serve all modules.
 	Workers int `yaml:"workers" json:"workers" resume:"free" jsonschema:"minimum=0,maximum=4096"`
-	// WorkerMiB bounds what a worker process may write to: its modules'
-	// memories, each as large as it may grow, native code and the compiler.
+	// WorkerMiB limits the memory of a worker process: the memories of its
+	// modules at their largest size, native code and the compiler.
 	WorkerMiB int `yaml:"worker_mib" json:"worker_mib"`
-	// CacheDir keeps compiled modules: native code, so it must be writable by
-	// this user only. Empty means no cache on disk; one that cannot be written
-	// is gone without.
+	// CacheDir is the folder for compiled modules. They are native code, so
+	// only this user may be able to write to it. If it is empty or cannot be
+	// written, there is no cache on disk.
 	CacheDir string `yaml:"cache_dir" json:"cache_dir" resume:"free"`
-	// CacheMiB bounds what CacheDir takes on the disk, interpreters included where
-	// they lie in it; what was not used for longest goes first.
+	// CacheMiB limits the size of CacheDir on disk, including interpreters that
+	// are in it. The least recently used files are removed first.
 	CacheMiB int `yaml:"cache_mib" json:"cache_mib" resume:"free" jsonschema:"minimum=0,maximum=1048576"`
-	// InterpreterDir is where the interpreters of scripts are kept. Empty means
-	// interpreter.Folder.
+	// InterpreterDir is the folder of the interpreters for scripts. If it is
+	// empty, interpreter.Folder is used.
 	InterpreterDir string `yaml:"interpreter_dir" json:"interpreter_dir"`
 	// Interpreter runs modules without compiling them: the same results, 20 to
-	// 100 times slower. It is meant for checks and for processors without a
-	// compiler. An interpreted call takes 4 KiB of stack, so CallDepth is bounded.
+	// 100 times slower. It is for checks and for CPUs without a compiler. An
+	// interpreted call takes 4 KiB of stack, so CallDepth is limited to 50,000.
 	Interpreter bool `yaml:"interpreter" json:"interpreter"`
-	// Alone lets no script open programs beside itself, for scripts of strangers:
-	// whether the interpreter of such a program is there is not theirs to decide
-	// about an outcome.
+	// Alone stops scripts from opening programs, for untrusted scripts. Whether
+	// the interpreter of such a program is installed must not affect their
+	// outcomes.
 	Alone bool `yaml:"-" json:"-"`
-	// Logger is told what a user should know and no error says: that CacheDir
-	// cannot be written, which costs time only, and, at the level Notice, what is
-	// compiled before it can run. Nil is nobody.
+	// Logger logs what is not an error: that CacheDir cannot be written, which
+	// only costs time, and, at the level Notice, what must be compiled before
+	// it can run. If nil, nothing is logged.
 	Logger *slog.Logger `yaml:"-" json:"-"`
 }
 
-// DefaultConfig returns the limits for rewards that nobody has vouched for,
-// with snapshots and without a cache on disk.
+// DefaultConfig returns the limits for untrusted rewards, with snapshots and
+// without a cache on disk.
 func DefaultConfig() Config {
 	return Config{
 		Limits: Limits{
@@ -122,7 +127,7 @@ func DefaultConfig() Config {
 			WallClock:    60 * time.Second,
 
 			StartFuel:      100_000_000_000,
-			StartWallClock: 15 * time.Minute, // StartFuel is about two minutes of one core: also where others compute
+			StartWallClock: 15 * time.Minute, // StartFuel takes about two minutes of one core; allow for a busy machine
 			ScriptMiB:      128,
 		},
 		Isolation: Snapshot,
@@ -131,14 +136,14 @@ func DefaultConfig() Config {
 	}
 }
 
-// workerOwnMiB is what a worker process needs for itself.
+// workerOwnMiB is the memory that a worker process needs for itself.
 const workerOwnMiB = 256
 
 // mostInterpretedDepth keeps two interpreted instances, one of which calls the
-// other, within the 512 MiB that Go gives a stack.
+// other, within Go's limit of 512 MiB for a stack.
 const mostInterpretedDepth = 50_000
 
-// Validate returns every problem of c, with key paths relative to the stage.
+// Validate returns all problems of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
 	p := fault.Validate(&c)
 	if c.Interpreter {
@@ -157,7 +162,7 @@ func (c Config) check() error {
 	return errors.Join(p...)
 }
 
-// options are what a backend needs of c.
+// options returns the options of a backend.
 func (c Config) options() local.Options {
 	folder := c.InterpreterDir
 	if folder == "" {

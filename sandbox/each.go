@@ -11,7 +11,7 @@ import (
 
 var _ reward.SharedScorer = (*Module)(nil)
 
-// EvaluateEach implements reward.SharedScorer: the trajectory is encoded once
+// EvaluateEach implements reward.SharedScorer. It encodes the trajectory once
 // for all modules among scorers, which may belong to several runtimes.
 func (*Module) EvaluateEach(ctx context.Context, scorers []reward.Scorer, t *rl.Trajectory) []reward.Evaluation {
 	results := make([]reward.Evaluation, len(scorers))
@@ -27,7 +27,7 @@ func (*Module) EvaluateEach(ctx context.Context, scorers []reward.Scorer, t *rl.
 		if input == nil {
 			var err error
 			if input, err = shared.Trajectory(t); err != nil {
-				results[i] = m.Evaluate(ctx, t) // says which limit
+				results[i] = m.Evaluate(ctx, t) // its reason names the limit
 				continue
 			}
 		}
@@ -36,6 +36,5 @@ func (*Module) EvaluateEach(ctx context.Context, scorers []reward.Scorer, t *rl.
 	return results
 }
 
-// encoders have no limit of their own but the format's: a module's is asked
-// when it is its turn.
+// encoders have only the limit of the format. Each module checks its own limit.
 var encoders = sync.Pool{New: func() any { return abi.NewEncoder(1 << 30) }}

@@ -10,35 +10,35 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 )
 
-// Inspection is what can be said of a reward without running it, by the code
-// that decides at Load.
+// Inspection is what is known about a reward without running it. It is computed
+// by the same code that decides at Load.
 type Inspection struct {
 	Path     string
 	Name     string
-	Digest   string // sha256:… of all that decides about results
-	ABI      string // the calling convention, as in reward.Info; empty if there is no sign of one
+	Digest   string // sha256:… of everything that determines results
+	ABI      string // the calling convention, as in reward.Info; empty if none was found
 	Powers   []string
-	Manifest Manifest  // not known of a script, which has to run for it
-	Problems []Problem // why Load refuses it; empty if nothing shows
-	Refused  bool      // by the gate, which then says nothing else
+	Manifest Manifest  // empty for a script, which must run to provide it
+	Problems []Problem // why Load rejects it; empty if no problem was found
+	Refused  bool      // whether the gate rejected it; other fields are then empty
 
-	// What follows is of modules that have passed the gate.
+	// The following fields are set for modules that passed the gate.
 
 	Exports, Imports []Extern
-	Sections         []Section // custom ones
+	Sections         []Section // custom sections
 	Blockers         []string  // why every evaluation needs a new instance
 	Sizes            Sizes
 }
 
-// Problem is one reason to refuse a module.
+// Problem is one reason to reject a module.
 type Problem struct {
 	What   string
 	Hint   string
 	Export string // the export that is missing or wrong, or empty
 }
 
-// Extern is an import or export. The name of an import begins with its
-// module's: merit_v1.step.
+// Extern is an import or an export. The name of an import begins with its
+// module: merit_v1.step.
 type Extern struct {
 	Name string
 	Type string // (i32) -> f64, memory, table, global
@@ -48,19 +48,20 @@ type Extern struct {
 type Section struct {
 	Name    string
 	Bytes   int
-	Content []byte // may be missing where the section is not kept
+	Content []byte // nil if the section is not kept
 }
 
-// Sizes are what a module measures.
+// Sizes are the sizes of a module.
 type Sizes struct {
 	Bytes, CodeBytes, DataBytes int
-	Functions, LargestFunction  int // a number, and bytes
+	Functions, LargestFunction  int // their number, and bytes of the largest
 	MostLocals                  int
-	MemoryPages, MaxMemoryPages int // of 64 KiB; no maximum is 0
+	MemoryPages, MaxMemoryPages int // pages of 64 KiB; 0 = no maximum
 }
 
-// Inspect looks at the reward in a file or folder without running it. The
-// error says that it cannot be read; what is wrong with it stands in Problems.
+// Inspect examines the reward in a file or folder without running it. It
+// returns an error if the reward cannot be read; Problems lists what is wrong
+// with it.
 func Inspect(path string, limits Limits) (*Inspection, error) {
 	ref, err := ParseReference(path)
 	if err != nil {
@@ -86,7 +87,7 @@ func Inspect(path string, limits Limits) (*Inspection, error) {
 	return x, nil
 }
 
-// judge lists why the gate has refused the module, or why it is no reward.
+// judge lists why the gate rejected the module, or why it is not a reward.
 func (x *Inspection) judge(wasm []byte, found local.Inspection) {
 	if found.Refused != nil {
 		x.Refused = true
@@ -98,7 +99,7 @@ func (x *Inspection) judge(wasm []byte, found local.Inspection) {
 		}
 	}
 	for _, p := range found.Problems {
-		hint := "build it with an SDK of this version of Merit"
+		hint := "build it with the SDK of this version of Merit"
 		if p.Export != "" {
 			hint = local.ExportHint
 		}
@@ -106,10 +107,10 @@ func (x *Inspection) judge(wasm []byte, found local.Inspection) {
 	}
 }
 
-// settings are the limits of the gate that can be set.
+// settings maps the limits of the gate that can be set to their keys.
 var settings = map[string]string{"Bytes": "sandbox.module_mib", "MemoryPages": "sandbox.memory_mib", "TableEntries": "sandbox.table_entries"}
 
-// gateHint says what can be done about a problem of the gate.
+// gateHint returns the hint for a problem that the gate found.
 func gateHint(wasm []byte, p fuel.Problem) string {
 	switch {
 	case settings[p.Limit] != "":
@@ -119,9 +120,9 @@ func gateHint(wasm []byte, p fuel.Problem) string {
 	case local.NotCore(wasm) != "":
 		return local.NotCore(wasm)
 	case p.Kind == fuel.Malformed:
-		return "the file may be damaged or cut short: build it again"
+		return "build it again: the file may be damaged or truncated"
 	case p.Kind == fuel.BadImport:
-		return "a reward may use merit_v1 and WASI only: no network, no other host"
+		return "remove the import: a reward may import only merit_v1 and WASI"
 	}
 	return "build the module again for WebAssembly 2.0 without extensions"
 }
@@ -156,7 +157,7 @@ func extern(name string, kind fuel.Extern, f fuel.FuncType) Extern {
 	return Extern{name, kind.String()}
 }
 
-// Err is every problem as a *fault.Error, or nil if there is none.
+// Err joins all problems as *fault.Errors. It returns nil if there are none.
 func (x *Inspection) Err() error {
 	var all []error
 	for _, p := range x.Problems {

@@ -6,7 +6,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// languages lists the languages of scripts: one line for each folder of
+// languages lists the script languages, one for each folder of
 // internal/language.
 func languages() source.Languages {
 	return source.Languages{
@@ -15,6 +15,6 @@ func languages() source.Languages {
 	}
 }
 
-// IsScript reports whether LoadFile takes path for a script, which needs no
+// IsScript reports whether LoadFile treats path as a script, which needs no
 // build: a file, or a folder with a script called reward.
 func IsScript(path string) bool { return languages().Of(path) != nil }

@@ -2,11 +2,11 @@ package sandbox
 
 import "github.com/merit-rl/merit/sandbox/abi"
 
-// Manifest is what a module says about itself.
+// Manifest is a module's description of itself.
 type Manifest = abi.Manifest
 
-// WarmUp says what is run once, before the snapshot that every evaluation
-// begins from.
+// WarmUp is what runs once, before the snapshot from which every evaluation
+// starts.
 type WarmUp = abi.WarmUp
 
 // The kinds of warm-up: two evaluations of a built-in conversation, the
@@ -20,6 +20,6 @@ const (
 // ManifestSection is the name of the custom section that holds the manifest.
 const ManifestSection = abi.ManifestSection
 
-// WithManifest returns the module with m as its manifest. A module that has
-// one already keeps it and is refused at load: a manifest is said once.
+// WithManifest returns the module with m as its manifest. If the module already
+// has a manifest, it then has two and is rejected at load.
 func WithManifest(wasm []byte, m Manifest) ([]byte, error) { return abi.WithManifest(wasm, m) }

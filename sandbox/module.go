@@ -8,10 +8,10 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 )
 
-// Module is a loaded reward. It implements reward.Scorer and
-// reward.GroupScorer and is safe for concurrent use: it has up to
-// Config.Workers instances, and every evaluation starts from the same state.
-// More than that wait for their turn.
+// Module is a loaded reward. It implements reward.Scorer and reward.GroupScorer
+// and is safe for concurrent use. It has up to Config.Workers instances, and
+// every evaluation starts from the same state. Further evaluations wait for an
+// instance.
 type Module struct {
 	runtime *Runtime
 	guest   guest
@@ -23,19 +23,19 @@ var _ reward.GroupScorer = (*Module)(nil)
 // Info implements reward.Scorer.
 func (m *Module) Info() reward.Info { return m.info }
 
-// Manifest returns what the module says about itself.
+// Manifest returns the module's description of itself.
 func (m *Module) Manifest() Manifest { return m.guest.Manifest() }
 
 // Cached reports whether the native code came from the cache on disk.
 func (m *Module) Cached() bool { return m.guest.Cached() }
 
-// PeakMemory returns the largest linear memory in bytes that an evaluation in
-// this process has ended with; memories never shrink while one runs. It is 0
-// with isolation: process.
+// PeakMemory returns the largest linear memory, in bytes, at the end of an
+// evaluation in this process. A memory never shrinks during an evaluation. It
+// is 0 with isolation: process.
 func (m *Module) PeakMemory() int { return m.guest.PeakMemory() }
 
-// Isolation returns the mode in force: a module whose state a snapshot cannot
-// hold, because it changes tables, is always fresh.
+// Isolation returns the mode in force. A module that changes tables, which a
+// snapshot cannot hold, is always Fresh.
 func (m *Module) Isolation() Isolation {
 	if m.guest.Fresh() {
 		return Fresh
@@ -43,13 +43,14 @@ func (m *Module) Isolation() Isolation {
 	return m.runtime.config.Isolation
 }
 
-// Evaluate implements reward.Scorer. A group reward sees a group of one.
+// Evaluate implements reward.Scorer. A group reward gets a group of one.
 func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
 	return m.guest.Evaluate(ctx, t, nil)
 }
 
 // EvaluateGroup implements reward.GroupScorer. A reward that does not compare
-// scores the members one by one. The fuel of a group is split evenly.
+// scores the members one by one. The fuel of a group is split evenly among its
+// members.
 func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
 	switch {
 	case len(members) == 0:
@@ -64,8 +65,8 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []
 	return results
 }
 
-// readsFlat reports whether m reads a single trajectory as the buffer of
-// package abi.
+// readsFlat reports whether m reads a single trajectory as a buffer of package
+// abi.
 func (m *Module) readsFlat() bool { return m.info.ABI == profile.FlatName && !m.info.Group }
 
 // Close frees the module. No evaluation may be running.

@@ -11,27 +11,27 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
-// Reference says which reward is meant and with which parameters it runs. The
-// digest of the reward covers all of it but the place of the file.
+// Reference names a reward and the parameters with which it runs. The digest of
+// the reward covers all of it except the location of the file.
 type Reference struct {
-	// Path is that of a module, of a script, or of the folder of a script.
+	// Path is the path of a module, a script, or the folder of a script.
 	Path string
-	// Function is the one that scores where a script has several: the name of a
-	// function in Python, of an export in JavaScript. Empty means the script's
-	// own choice. A module has one and refuses a name.
+	// Function is the function that scores, if a script has several: the name
+	// of a function in Python, of an export in JavaScript. If empty, the script
+	// chooses. A module has only one function, and a name is an error.
 	Function string
-	// With are parameters for the function: a JSON object of at most 64 KiB that
-	// reaches Python as keyword arguments and JavaScript as the second argument.
-	// Nil, null and an empty object are
-	// none. A module takes none.
+	// With are parameters for the function: a JSON object of at most 64 KiB,
+	// passed as keyword arguments in Python and as the second argument in
+	// JavaScript. Nil, null and an empty object mean no parameters. A module
+	// takes none.
 	With json.RawMessage
-	// Batch says that one call of a script scores several trajectories: "group"
-	// for the members of a group, or a number for as many that follow each other.
-	// Empty means what the script says of itself.
+	// Batch makes one call of a script score several trajectories: "group" for
+	// the members of a group, or a number for that many consecutive
+	// trajectories. If empty, the script decides.
 	Batch string
 }
 
-// String is what ParseReference reads; it says nothing of With and Batch.
+// String returns the text that ParseReference reads. It omits With and Batch.
 func (r Reference) String() string {
 	if r.Function == "" {
 		return r.Path
@@ -41,10 +41,10 @@ func (r Reference) String() string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
-// ParseReference reads a path, or a path and a function with a colon between
-// them: reward.py:score. What stands behind the last colon is a function unless
-// there is a dot or a slash in it; a path that ends so is written with a slash
-// at its end. The error is a *fault.Error.
+// ParseReference parses a path, or a path and a function with a colon between
+// them: reward.py:score. The text after the last colon is a function unless it
+// contains a dot or a slash. If a path ends in this way, write a slash at its
+// end. The error is a *fault.Error.
 func ParseReference(s string) (Reference, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 || strings.ContainsAny(s[i+1:], `./\`) {
@@ -53,20 +53,21 @@ func ParseReference(s string) (Reference, error) {
 	r := Reference{Path: s[:i], Function: s[i+1:]}
 	if r.Path == "" || !identifier.MatchString(r.Function) {
 		return Reference{}, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(s), What: "this names no function behind the colon",
-			Hint: "write file.py:function, or the path alone; a folder whose name has a colon ends with a slash",
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(s), What: "the text after the colon is not the name of a function",
+			Hint: "write file.py:function, or only the path; add a slash to a folder whose name contains a colon",
 		}
 	}
 	return r, nil
 }
 
-// ParseParameters reads the text of With: one JSON object in which no key occurs
-// twice. Its numbers are json.Number. The error is a *fault.Error.
+// ParseParameters parses the text of With: one JSON object without repeated
+// keys. Its numbers are json.Number. The error is a *fault.Error.
 func ParseParameters(s string) (map[string]any, error) { return source.Parameters("", []byte(s)) }
 
 // LoadReference loads the reward that ref names, as LoadFile does. The error is
-// a *fault.Error: a function that the script does not have lists those it has,
-// a parameter that the function does not take names the nearest.
+// a *fault.Error. If the script does not have the function, the error lists its
+// functions; if the function does not take a parameter, it names the nearest
+// one.
 func (r *Runtime) LoadReference(ctx context.Context, ref Reference) (*Module, error) {
 	s, err := ref.source(r.config.sizes())
 	if err != nil {

@@ -19,18 +19,17 @@ type Runtime struct {
 	modules map[*Module]struct{}
 }
 
-// New returns a runtime. Guests are slow to be preempted: a program in which
-// something else must go on within milliseconds while every processor runs one
-// calls cpus.Spare of internal/base/processors first, or sets fewer Workers than
-// it has processors. The error is a *fault.Error: a configuration that is
-// wrong, a cache folder that others can write to, or a worker process that
-// cannot be started.
+// New returns a runtime. It is slow to preempt guests. A program in which other
+// work must continue within milliseconds while every CPU runs a guest should
+// first call cpus.Spare of internal/base/cpus, or set fewer Workers than CPUs.
+// The error is a *fault.Error: the configuration is invalid, others can write
+// to the cache folder, or a worker process cannot be started.
 func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	if IsWorker(os.Args) {
-		return nil, errWorker // it would start itself without end
+		return nil, errWorker // each worker would start another one, endlessly
 	}
 	if cfg.Workers == 0 {
 		cfg.Workers = cpus.Count()
@@ -45,13 +44,13 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 // Config returns the configuration in force.
 func (r *Runtime) Config() Config { return r.config }
 
-// Wall says what the worker processes of isolation: process are held by on
-// this system, and which measures it does not have.
+// Wall returns the measures that restrict the worker processes of isolation:
+// process on this system, and the measures that this system lacks.
 func (r *Runtime) Wall() (inForce, missing []string) { return r.backend.Wall() }
 
 // LoadFile loads the reward at path, under its file name without extension: a
-// module, a script, or a folder with a script called reward. Of a script with
-// several rewards path may name one, as ParseReference reads it.
+// module, a script, or a folder with a script called reward. If a script has
+// several rewards, path may name one, as in ParseReference.
 func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 	ref, err := ParseReference(path)
 	if err != nil {
@@ -61,8 +60,8 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 }
 
 // Load checks, meters and compiles a module, and runs it on a built-in
-// conversation. Name is used where the module's manifest has none. A module
-// that must not run is refused with a *fault.Error that lists every problem.
+// conversation. name is used if the module's manifest has no name. If the
+// module must not run, the error is a *fault.Error that lists all problems.
 func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, error) {
 	return r.load(ctx, source.Module(name, wasm))
 }

@@ -21,12 +21,12 @@ const WorkerArgument = "merit-sandbox-worker"
 func IsWorker(args []string) bool { return len(args) == 2 && args[1] == WorkerArgument }
 
 var errWorker = &fault.Error{
-	Boundary: fault.Sandbox, Kind: fault.Refused, Where: "sandbox.isolation", What: "this process was started as a worker, and its program did not become one",
+	Boundary: fault.Sandbox, Kind: fault.Refused, Where: "sandbox.isolation", What: "this process was started as a worker, but its program does not call sandbox.WorkerMain",
 	Hint: "call sandbox.WorkerMain first in main when sandbox.IsWorker(os.Args)",
 }
 
-// WorkerMain serves evaluations from standard input until it ends, and returns
-// the exit code. Nothing of the program may be running beside it.
+// WorkerMain serves evaluations from standard input until the input ends, and
+// returns the exit code. No other part of the program may run at the same time.
 func WorkerMain() int {
 	if err := remote.Serve(os.Stdin, os.Stdout, languages()); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,10 +1,10 @@
-// Package sdk holds the sources of the guest SDKs as files, so that merit
-// reward new can give a new reward all that it needs without a network.
+// Package sdk contains the sources of the guest SDKs as files, so that merit
+// reward new can copy all that a new reward needs without a network.
 package sdk
 
 import "embed"
 
-// Files are the SDKs, each under its folder.
+// Files contains the SDKs, each in its own folder.
 //
 //go:embed reward rust/Cargo.toml rust/src c/merit_reward.h assemblyscript/assembly js/merit.js js/merit.d.ts js/package.json js/code.js js/code.d.ts js/assert.js js/candidate.js js/cases.js js/inspect.js js/programs.js js/values.js
 var Files embed.FS

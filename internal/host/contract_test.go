@@ -100,7 +100,7 @@ func TestRender(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, r.Anchor[1]+"\nstep 0 of 25", text)
 	_, err = e.(env.Renderer).Render(t.Context(), 2)
-	require.EqualError(t, err, "slot 2 is not one of 2")
+	require.EqualError(t, err, "slot 2 does not exist: the environment has 2 slots")
 	require.NoError(t, e.Exchange(t.Context(), batch(e, env.Step), &r), "the episodes go on")
 }
 

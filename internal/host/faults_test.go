@@ -30,14 +30,14 @@ func TestStartFaults(t *testing.T) {
 		{"dies", fault.Crashed, []string{"faulty: died at its start: exit status 3", `| cannot find the \x1b[31mmaps\x1b[0m`}},
 		{"garbage", fault.Protocol, []string{`printed "Hello, world!" instead of the handshake`}},
 		{"no newline", fault.Protocol, []string{`printed "xxxxx`}},
-		{"version", fault.Protocol, []string{"the plug-in speaks protocol version 99, this merit speaks 1"}},
+		{"version", fault.Protocol, []string{"the plug-in uses protocol version 99, but this merit uses 1"}},
 		{"silent", fault.Timeout, []string{"gave no answer within 2s at its start"}},
 		{"no socket", fault.Crashed, []string{"failed at its start", "no such file"}},
 		{"mute socket", fault.Timeout, []string{"gave no answer within 2s at its start"}},
-		{"describes another version", fault.Protocol, []string{"speaks protocol version 2, this merit speaks 1"}},
+		{"describes another version", fault.Protocol, []string{"uses protocol version 2, but this merit uses 1"}},
 		{"hangs in Describe", fault.Timeout, []string{"gave no answer within 2s at its start"}},
 		{"takes a lane in words", fault.Timeout, []string{"gave no answer within 2s while it was configured"}},
-		{"another slot count", fault.Protocol, []string{"faulty: spec.slots: is 4, asked for 3"}},
+		{"another slot count", fault.Protocol, []string{"faulty: spec.slots: is 4, not the requested 3"}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			cfg := faulty(t, c.mode)
@@ -96,10 +96,10 @@ func TestBatchFaults(t *testing.T) {
 		{mode: "stops", kind: fault.Timeout, says: []string{"gave no answer within 2s during a batch and was killed"}},
 		{mode: "returns an error", kind: fault.Crashed, says: []string{"failed during a batch", "the handler failed"}, only: "grpc"},
 		{mode: "ends the stream", kind: fault.Crashed, says: []string{"failed during a batch"}},
-		{mode: "short reward", kind: fault.Protocol, says: []string{"reward: column has 23 bytes, not 3 rows of 8"}},
-		{mode: "reward is NaN", kind: fault.Protocol, says: []string{"faulty: reward: slot 0 has NaN"}},
+		{mode: "short reward", kind: fault.Protocol, says: []string{"reward: the column has 23 bytes, not 3 rows of 8 bytes"}},
+		{mode: "reward is NaN", kind: fault.Protocol, says: []string{"faulty: reward: slot 0 has the reward NaN"}},
 		{mode: "unknown slot", kind: fault.Protocol, says: []string{"slot 3"}},
-		{mode: "wrong seq", kind: fault.Protocol, says: []string{"seq: reply 3 answers batch 2"}},
+		{mode: "wrong seq", kind: fault.Protocol, says: []string{"seq: is 3 in the reply to batch 2"}},
 		{mode: "huge reply", kind: fault.Protocol, says: []string{"sent a message above the limit"}},
 		{mode: "sends garbage", kind: fault.Protocol, says: []string{"sent an invalid message during a batch"}},
 		{mode: "sends garbage for a length", kind: fault.Protocol, says: []string{"sent a message above the limit"}, only: "lane"},
@@ -144,7 +144,7 @@ func TestAnswersTwice(t *testing.T) {
 			cfg.GRPCOnly = grpcOnly
 			err := misbehave(t, open(t, cfg))
 			require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Protocol))
-			require.ErrorContains(t, err, "seq: reply 1 answers batch 2")
+			require.ErrorContains(t, err, "seq: is 1 in the reply to batch 2")
 		})
 	}
 }
@@ -236,7 +236,7 @@ func TestStuckSlot(t *testing.T) {
 			break
 		}
 	}
-	require.Regexp(t, `gave no answer within 2s during a batch and was killed; slot 1 had been at work for \d+\.\d s`, err.Error())
+	require.Regexp(t, `gave no answer within 2s during a batch and was killed; slot 1 had been working for \d+\.\d s`, err.Error())
 }
 
 // Promise: secrets reach an environment and nothing else: no error and no log shows

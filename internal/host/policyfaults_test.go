@@ -72,14 +72,14 @@ func TestPolicyStartFaults(t *testing.T) {
 func TestBadDecisions(t *testing.T) {
 	for mode, says := range map[string]string{
 		"no decision":              "faulty: decision: is missing",
-		"NaN log-probability":      "decision.log_probs[0]: NaN is no logarithm of a probability",
-		"positive log-probability": "decision.log_probs[0]: 0.5 is no logarithm",
-		"no log-probabilities":     "decision.log_probs: column has 0 bytes, not 1 rows of 8",
+		"NaN log-probability":      "decision.log_probs[0]: NaN is not the logarithm of a probability",
+		"positive log-probability": "decision.log_probs[0]: 0.5 is not the logarithm",
+		"no log-probabilities":     "decision.log_probs: the column has 0 bytes, not 1 rows of 8 bytes",
 		"negative token":           "decision.tokens: token 0 is -2147483641",
-		"ragged tokens":            "decision.tokens: column has 3 bytes, not 0 rows of 4",
-		"from the future":          "decision.version: is 1 where the newest is 0",
+		"ragged tokens":            "decision.tokens: the column has 3 bytes, not 0 rows of 4 bytes",
+		"from the future":          "decision.version: is 1, but the newest version is 0",
 		"infinite entropy":         "decision.entropy: is +Inf",
-		"unknown kind":             `decision.kind: "shrug\\n" is none of choice, text, tool`,
+		"unknown kind":             `decision.kind: "shrug\\n" is not choice, text or tool`,
 		"unknown action":           "decision.choice: 2 is not one of 0 actions",
 		"huge text":                "decision.raw: 1048577 bytes, more than 1048576",
 		"not UTF-8":                "decision.tool_calls: are not UTF-8",
@@ -194,11 +194,11 @@ func TestLearnerFaults(t *testing.T) {
 		{"hangs in Save", save, fault.Crashed, "gave no answer within 2s while it saved its weights and was killed"},
 		{"dies in Learn", learn, fault.Crashed, "died while it learned: exit status 8"},
 		{"dies in Load", func(ctx context.Context, l policy.Learner) error { return l.Load(ctx, nil) }, fault.Crashed, "died while it loaded weights: exit status 8"},
-		{"learns NaN", learn, fault.Protocol, "stats: have NaN"},
+		{"learns NaN", learn, fault.Protocol, "stats: contain NaN"},
 		{"learns nothing", learn, fault.Protocol, "stats: are missing"},
-		{"learns twice", learn, fault.Protocol, "version: is 2 after the update that makes it 1"},
+		{"learns twice", learn, fault.Protocol, "version: is 2, but must be 1 after this update"},
 		{"empty state", save, fault.Protocol, "state: has 0 bytes, not 1 to"},
-		{"publishes another", func(ctx context.Context, l policy.Learner) error { return l.Publish(ctx) }, fault.Protocol, "version: 5 was published where the newest is 0"},
+		{"publishes another", func(ctx context.Context, l policy.Learner) error { return l.Publish(ctx) }, fault.Protocol, "version: 5 was published, but the newest is 0"},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			cfg := faultyPolicy(t, c.mode)
@@ -231,7 +231,7 @@ func TestNoLearner(t *testing.T) {
 	l := openPolicy(t, faultyPolicy(t, "learns not"))
 	_, err := l.Learn(t.Context(), &policy.Experience{First: []int{0}}, 1)
 	require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Refused))
-	require.EqualError(t, err, "faulty: the policy does not learn")
+	require.EqualError(t, err, "faulty: the policy cannot learn")
 	require.ErrorIs(t, l.Load(t.Context(), nil), fault.Of(fault.Learner, fault.Refused))
 	played := openPolicy(t, faultyPolicy(t, "behaves"))
 	_, err = played.Learn(t.Context(), &policy.Experience{First: []int{0}}, 1)

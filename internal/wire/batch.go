@@ -5,7 +5,7 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// EncodeBatch writes b, which fits spec, into m, reusing m's memory.
+// EncodeBatch writes b, which must match spec, into m, reusing m's memory.
 func EncodeBatch(m *pb.Batch, seq uint64, b *env.Batch, spec env.Spec) {
 	m.Seq, m.Want = seq, uint32(b.Want)
 	m.Op, m.Action, m.Seed = m.Op[:0], m.Action[:0], m.Seed[:0]

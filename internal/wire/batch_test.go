@@ -58,13 +58,13 @@ func TestBatchRoundTrip(t *testing.T) {
 // Promise: every column has exactly its length, every value its range.
 func TestBatchRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.Batch){
-		"op: column has 2 bytes, not 3 rows of 1":      func(m *pb.Batch) { m.Op = m.Op[1:] },
-		"action: column has 11 bytes, not 3 rows of 4": func(m *pb.Batch) { m.Action = m.Action[1:] },
-		"seed: column has 16 bytes, not 1 rows of 8":   func(m *pb.Batch) { m.Seed = append(m.Seed, m.Seed...) },
-		"want: unknown bits in 0x9":                    func(m *pb.Batch) { m.Want |= 8 },
-		"text: column has 1 bytes":                     func(m *pb.Batch) { m.Text = []byte("x") },
-		"batch: slot 1: unknown operation 3":           func(m *pb.Batch) { m.Op[1] = 3 },
-		"batch: slot 0: action 2 is not one of 2":      func(m *pb.Batch) { m.Action[0] = 2 },
+		"op: the column has 2 bytes, not 3 rows of 1 bytes":      func(m *pb.Batch) { m.Op = m.Op[1:] },
+		"action: the column has 11 bytes, not 3 rows of 4 bytes": func(m *pb.Batch) { m.Action = m.Action[1:] },
+		"seed: the column has 16 bytes, not 1 rows of 8 bytes":   func(m *pb.Batch) { m.Seed = append(m.Seed, m.Seed...) },
+		"want: unknown bits in 0x9":                              func(m *pb.Batch) { m.Want |= 8 },
+		"text: the column has 1 bytes":                           func(m *pb.Batch) { m.Text = []byte("x") },
+		"batch: slot 1: unknown operation 3":                     func(m *pb.Batch) { m.Op[1] = 3 },
+		"batch: slot 0: action 2 is not one of 2":                func(m *pb.Batch) { m.Action[0] = 2 },
 	} {
 		var m pb.Batch
 		wire.EncodeBatch(&m, 1, sampleBatch(), discrete)
@@ -72,17 +72,17 @@ func TestBatchRefused(t *testing.T) {
 		requireProtocol(t, wire.DecodeBatch(&m, &env.Batch{}, discrete), says)
 	}
 	for says, spoil := range map[string]func(*pb.Batch){
-		"text_end: column has 0 bytes, not 1 rows of 4":       func(m *pb.Batch) { m.TextEnd = nil },
-		"text: row 0 ends at byte 9, outside 0 to 2":          func(m *pb.Batch) { m.TextEnd[0] = 9 },
-		"text: 1 bytes belong to no row":                      func(m *pb.Batch) { m.TextEnd[0] = 1 },
-		"text: row 0 is not UTF-8":                            func(m *pb.Batch) { m.Text[0] = 0xff },
-		"action: column has 4 bytes, not 0 rows of 4":         func(m *pb.Batch) { m.Action = make([]byte, 4) },
-		"text: row 0 has 1048577 bytes, more than 1048576":    func(m *pb.Batch) { m.Text, m.TextEnd = make([]byte, wire.MaxText+1), []byte{1, 0, 16, 0} },
-		"op: column has 65536 bytes, not 3 rows of 1":         func(m *pb.Batch) { m.Op = make([]byte, wire.MaxSlots) },
-		"seed: column has 8 bytes, not 0 rows of 8":           func(m *pb.Batch) { m.Op[2] = 0 },
-		"text_end: column has 4 bytes, not 2 rows of 4":       func(m *pb.Batch) { m.Op[1] = 1 },
-		"text_end: column has 8 bytes, not 1 rows of 4":       func(m *pb.Batch) { m.TextEnd = append(m.TextEnd, 2, 0, 0, 0) },
-		"text: row 0 ends at byte 4294967295, outside 0 to 2": func(m *pb.Batch) { copy(m.TextEnd, "\xff\xff\xff\xff") },
+		"text_end: the column has 0 bytes, not 1 rows of 4 bytes": func(m *pb.Batch) { m.TextEnd = nil },
+		"text: row 0 ends at byte 9, outside 0 to 2":              func(m *pb.Batch) { m.TextEnd[0] = 9 },
+		"text: 1 bytes belong to no row":                          func(m *pb.Batch) { m.TextEnd[0] = 1 },
+		"text: row 0 is not UTF-8":                                func(m *pb.Batch) { m.Text[0] = 0xff },
+		"action: the column has 4 bytes, not 0 rows of 4 bytes":   func(m *pb.Batch) { m.Action = make([]byte, 4) },
+		"text: row 0 has 1048577 bytes, more than 1048576":        func(m *pb.Batch) { m.Text, m.TextEnd = make([]byte, wire.MaxText+1), []byte{1, 0, 16, 0} },
+		"op: the column has 65536 bytes, not 3 rows of 1 bytes":   func(m *pb.Batch) { m.Op = make([]byte, wire.MaxSlots) },
+		"seed: the column has 8 bytes, not 0 rows of 8 bytes":     func(m *pb.Batch) { m.Op[2] = 0 },
+		"text_end: the column has 4 bytes, not 2 rows of 4 bytes": func(m *pb.Batch) { m.Op[1] = 1 },
+		"text_end: the column has 8 bytes, not 1 rows of 4 bytes": func(m *pb.Batch) { m.TextEnd = append(m.TextEnd, 2, 0, 0, 0) },
+		"text: row 0 ends at byte 4294967295, outside 0 to 2":     func(m *pb.Batch) { copy(m.TextEnd, "\xff\xff\xff\xff") },
 	} {
 		b := sampleBatch()
 		b.Texts[0] = "go"

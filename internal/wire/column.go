@@ -8,7 +8,8 @@ import (
 
 var le = binary.LittleEndian
 
-// resize returns s with length n, keeping its memory if there is enough.
+// resize returns s with length n. It keeps the memory of s if that is large
+// enough.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -19,12 +20,12 @@ func resize[T any](s []T, n int) []T {
 // length checks a column of n rows of size bytes.
 func length(where string, column []byte, n, size int) error {
 	if len(column) != n*size {
-		return broken(where, "column has %d bytes, not %d rows of %d", len(column), n, size)
+		return broken(where, "the column has %d bytes, not %d rows of %d bytes", len(column), n, size)
 	}
 	return nil
 }
 
-// appendArena appends texts one behind the other and, to ends, where each one
+// appendArena appends texts to arena, and the offset where each text ends to
 // ends.
 func appendArena(arena, ends []byte, texts []string) (newArena, newEnds []byte) {
 	for _, s := range texts {
@@ -40,7 +41,7 @@ func decodeArena(where string, arena, ends []byte, texts []string) error {
 		return err
 	}
 	whole, start := string(arena), 0
-	valid := utf8.ValidString(whole) // and so is every row that ends where a rune does
+	valid := utf8.ValidString(whole) // then every row that ends at a rune boundary is valid
 	for i := range texts {
 		end := int(le.Uint32(ends[4*i:]))
 		switch {
@@ -87,7 +88,7 @@ func decodeTokens(where string, column []byte) ([]int32, error) {
 	return ids, nil
 }
 
-// appendFloats appends numbers of 32 bits.
+// appendFloats appends 32-bit floats.
 func appendFloats(dst []byte, values []float32) []byte {
 	for _, v := range values {
 		dst = le.AppendUint32(dst, math.Float32bits(v))
@@ -95,7 +96,7 @@ func appendFloats(dst []byte, values []float32) []byte {
 	return dst
 }
 
-// decodeFloats returns a column of n finite numbers of 32 bits.
+// decodeFloats returns a column of n finite 32-bit floats.
 func decodeFloats(where string, column []byte, n int) ([]float32, error) {
 	if err := length(where, column, n, 4); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func decodeFloats(where string, column []byte, n int) ([]float32, error) {
 	return values, fillFloats(where, column, values)
 }
 
-// fillFloats is decodeFloats into memory that is there.
+// fillFloats is decodeFloats into existing memory.
 func fillFloats(where string, column []byte, values []float32) error {
 	if err := length(where, column, len(values), 4); err != nil {
 		return err
@@ -119,14 +120,14 @@ func fillFloats(where string, column []byte, values []float32) error {
 	return nil
 }
 
-// roundoff is by how much a logarithm of a probability may be above 0: engines
-// compute it as a difference of numbers of 32 bits.
+// roundoff is how far above 0 the logarithm of a probability may be, because engines
+// compute it as a difference of 32-bit floats.
 const roundoff = 1e-4
 
-// logProbability checks v and takes its error of rounding away.
+// logProbability checks v and removes its rounding error.
 func logProbability(where string, v float64) (float64, error) {
 	if !finite(v) || v > roundoff {
-		return 0, broken(where, "%v is no logarithm of a probability", v)
+		return 0, broken(where, "%v is not the logarithm of a probability", v)
 	}
 	return min(v, 0), nil
 }

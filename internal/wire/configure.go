@@ -9,20 +9,20 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// Configuration is what a host asks of an environment.
+// Configuration is the configuration that a host sends to an environment.
 type Configuration struct {
 	Slots   int
 	Split   string
 	Options json.RawMessage // JSON object; empty = all defaults
 }
 
-// EncodeConfiguration gives c to Configure.
+// EncodeConfiguration encodes the request of Configure.
 func EncodeConfiguration(c Configuration) *pb.ConfigureRequest {
 	return &pb.ConfigureRequest{Slots: uint32(c.Slots), Split: c.Split, Options: c.Options}
 }
 
-// DecodeConfiguration is the plug-in's side. The options themselves are for
-// the plug-in to judge.
+// DecodeConfiguration decodes the request in the plug-in. The plug-in itself
+// checks the options.
 func DecodeConfiguration(m *pb.ConfigureRequest) (Configuration, error) {
 	if m.Slots < 1 || m.Slots > MaxSlots {
 		return Configuration{}, broken("configure.slots", "%d is not between 1 and %d", m.Slots, MaxSlots)
@@ -33,7 +33,7 @@ func DecodeConfiguration(m *pb.ConfigureRequest) (Configuration, error) {
 	return Configuration{Slots: int(m.Slots), Split: Clean(m.Split, MaxName), Options: m.Options}, nil
 }
 
-// EncodeSpec answers Configure: with err if it is not nil, else with spec.
+// EncodeSpec encodes the answer to Configure: err if it is not nil, else spec.
 func EncodeSpec(spec env.Spec, err error) *pb.ConfigureReply {
 	if err != nil {
 		return &pb.ConfigureReply{Fault: EncodeFault(err)}
@@ -45,8 +45,8 @@ func EncodeSpec(spec env.Spec, err error) *pb.ConfigureReply {
 	}}
 }
 
-// DecodeSpec returns the spec that answers a request for slots, or the error
-// that the plug-in has instead.
+// DecodeSpec returns the spec that answers a request for slots, or the error of
+// the plug-in.
 func DecodeSpec(m *pb.ConfigureReply, slots int) (env.Spec, error) {
 	if m.Fault != nil {
 		return env.Spec{}, DecodeFault(m.Fault)
@@ -56,7 +56,7 @@ func DecodeSpec(m *pb.ConfigureReply, slots int) (env.Spec, error) {
 	case s == nil:
 		return env.Spec{}, broken("spec", "is missing")
 	case int64(s.Slots) != int64(slots):
-		return env.Spec{}, broken("spec.slots", "is %d, asked for %d", s.Slots, slots)
+		return env.Spec{}, broken("spec.slots", "is %d, not the requested %d", s.Slots, slots)
 	case len(s.System) > MaxSystem || !utf8.ValidString(s.System):
 		return env.Spec{}, broken("spec.system", "is not UTF-8 of at most %d bytes", MaxSystem)
 	case s.MaxSteps > 1<<30:

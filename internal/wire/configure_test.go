@@ -45,10 +45,10 @@ func TestSpec(t *testing.T) {
 // Promise: a spec that nobody could work with is refused.
 func TestSpecRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.Spec){
-		"spec.slots: is 3, asked for 4":          func(s *pb.Spec) { s.Slots = 3 },
-		`action 1, "left", is empty, a repet`:    func(s *pb.Spec) { s.Actions[1] = "left" },
+		"spec.slots: is 3, not the requested 4":  func(s *pb.Spec) { s.Slots = 3 },
+		`action 1, "left", is empty, repeated`:   func(s *pb.Spec) { s.Actions[1] = "left" },
 		`action 0, "", is empty`:                 func(s *pb.Spec) { s.Actions[0] = "" },
-		`action 0, "a\tb", is empty, a repet`:    func(s *pb.Spec) { s.Actions[0] = "a\tb" },
+		`action 0, "a\tb", is empty, repeated`:   func(s *pb.Spec) { s.Actions[0] = "a\tb" },
 		"spec.actions: 4097 actions":             func(s *pb.Spec) { s.Actions = make([]string, 4097) },
 		"spec.feature_shape: [0]":                func(s *pb.Spec) { s.FeatureShape = []uint32{0} },
 		"spec.feature_shape: [65536 65536]":      func(s *pb.Spec) { s.FeatureShape = []uint32{65536, 65536} },

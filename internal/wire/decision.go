@@ -13,8 +13,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// EncodeDecision answers a request: with err or d.Err if there is one, else
-// with d. Newest is how many updates are behind the policy.
+// EncodeDecision encodes the answer to a request: err or d.Err if set, else d.
+// newest is the number of updates of the policy.
 func EncodeDecision(id uint64, d *policy.Decision, newest uint64, err error) *pb.ActReply {
 	if err == nil {
 		err = d.Err
@@ -27,7 +27,7 @@ func EncodeDecision(id uint64, d *policy.Decision, newest uint64, err error) *pb
 		info, err = json.Marshal(d.Info)
 	}
 	if err == nil && d.Lag > newest {
-		err = fmt.Errorf("a decision is %d updates old where there were %d", d.Lag, newest)
+		err = fmt.Errorf("the decision is %d updates old, but there were only %d updates", d.Lag, newest)
 	}
 	if err != nil {
 		return &pb.ActReply{Id: id, Fault: EncodeFault(err)}
@@ -50,8 +50,8 @@ func EncodeDecision(id uint64, d *policy.Decision, newest uint64, err error) *pb
 	return &pb.ActReply{Id: id, Decision: m}
 }
 
-// DecodeDecision returns the decision among actions, or the error that the
-// plug-in has instead. Newest is how many updates are behind the policy.
+// DecodeDecision returns the decision among actions, or the error of the
+// plug-in. newest is the number of updates of the policy.
 func DecodeDecision(m *pb.ActReply, actions []string, newest uint64) (policy.Decision, error) {
 	if m.Fault != nil {
 		return policy.Decision{}, DecodeFault(m.Fault)
@@ -65,7 +65,7 @@ func DecodeDecision(m *pb.ActReply, actions []string, newest uint64) (policy.Dec
 	case p.Stop != "" && p.Stop != string(rl.StopPolicyEnded) && p.Stop != string(rl.StopContext):
 		return policy.Decision{}, broken("decision.stop", "%q is neither policy_ended nor context", Clean(p.Stop, MaxName))
 	case p.Version > newest:
-		return policy.Decision{}, broken("decision.version", "is %d where the newest is %d", p.Version, newest)
+		return policy.Decision{}, broken("decision.version", "is %d, but the newest version is %d", p.Version, newest)
 	case !finite(p.Entropy) || p.Entropy < -roundoff:
 		return policy.Decision{}, broken("decision.entropy", "is %v", p.Entropy)
 	case p.Value != nil && !finite(*p.Value):
@@ -98,13 +98,13 @@ func decodeAction(p *pb.Decision, actions []string) (rl.Action, error) {
 			return a, broken("decision.tool_calls", "are not UTF-8 of at most %d bytes", MaxText)
 		}
 		if err := strictjson.Unmarshal(p.ToolCalls, &a.ToolCalls); err != nil || len(a.ToolCalls) > MaxCalls {
-			return a, broken("decision.tool_calls", "are no list of at most %d tool calls", MaxCalls)
+			return a, broken("decision.tool_calls", "are not a list of at most %d tool calls", MaxCalls)
 		}
 	}
 	switch a.Kind {
 	case "":
 		if p.Raw == "" && len(a.ToolCalls) == 0 {
-			a.Kind = rl.ActionText // a model that says nothing has answered: no choice is to be read into it
+			a.Kind = rl.ActionText // empty text is an answer, not a choice
 		}
 	case rl.ActionChoice:
 		if int64(p.Choice) >= int64(len(actions)) {
@@ -121,13 +121,12 @@ func decodeAction(p *pb.Decision, actions []string) (rl.Action, error) {
 			return a, broken("decision.tool_calls", "are missing")
 		}
 	default:
-		return a, broken("decision.kind", "%q is none of choice, text, tool", Clean(p.Kind, MaxName))
+		return a, broken("decision.kind", "%q is not choice, text or tool", Clean(p.Kind, MaxName))
 	}
 	return a, nil
 }
 
-// decodeSampled reads the tokens of the model, without which nothing can be
-// learnt from a decision.
+// decodeSampled decodes the tokens of the model, which learning needs.
 func decodeSampled(p *pb.Decision, d *policy.Decision) error {
 	var err error
 	if d.Prompt, err = decodeTokens("decision.prompt", p.Prompt); err != nil {
@@ -157,7 +156,7 @@ func decodeInfo(raw []byte) (map[string]json.RawMessage, error) {
 		return nil, nil
 	}
 	if len(raw) > MaxText || !utf8.Valid(raw) || strictjson.Unmarshal(raw, &info) != nil || len(info) > MaxInfo {
-		return nil, broken("decision.info", "is no JSON object in UTF-8 of at most %d bytes and %d keys", MaxText, MaxInfo)
+		return nil, broken("decision.info", "is not a JSON object in UTF-8 of at most %d bytes and %d keys", MaxText, MaxInfo)
 	}
 	for key := range info {
 		if key != Clean(key, MaxName) {

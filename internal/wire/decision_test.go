@@ -58,14 +58,14 @@ func TestDecisionRoundTrip(t *testing.T) {
 // is made fit: bytes of half a character are not.
 func TestDecisionNotEncoded(t *testing.T) {
 	_, err := wire.DecodeDecision(wire.EncodeDecision(1, &policy.Decision{Lag: 2}, 1, nil), nil, 1)
-	require.EqualError(t, err, "a decision is 2 updates old where there were 1")
+	require.EqualError(t, err, "the decision is 2 updates old, but there were only 1 updates")
 	m := wire.EncodeDecision(1, &policy.Decision{Raw: "half \xe2\x9c"}, 0, nil)
 	_, err = proto.Marshal(m)
 	require.NoError(t, err)
 	require.Equal(t, "half \uFFFD", m.Decision.Raw)
 }
 
-// Promise: what engines round above 0 is 0; more than that is no logarithm of a
+// Promise: what engines round above 0 is 0; more than that is not the logarithm of a
 // probability.
 func TestRoundedLogProb(t *testing.T) {
 	d := policy.Decision{LogProb: 2e-7, Entropy: -1e-9, Tokens: []rl.Token{{ID: 1, LogProb: 9e-5}}}
@@ -79,29 +79,29 @@ func TestRoundedLogProb(t *testing.T) {
 // Promise: every field of a decision has its range, every column its length.
 func TestDecisionRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.Decision){
-		"decision.kind: \"dance\" is none":               func(m *pb.Decision) { m.Kind = "dance" },
-		"decision.choice: 2 is not one of 2 actions":     func(m *pb.Decision) { m.Kind, m.Choice = "choice", 2 },
-		"decision.choice: 4294967295 is not one of 2":    func(m *pb.Decision) { m.Kind, m.Choice = "choice", math.MaxUint32 },
-		"decision.text: 1048577 bytes":                   func(m *pb.Decision) { m.Kind, m.Text = "text", strings.Repeat("x", wire.MaxText+1) },
-		"decision.raw: 1048577 bytes":                    func(m *pb.Decision) { m.Raw = strings.Repeat("x", wire.MaxText+1) },
-		"decision.tool_calls: are missing":               func(m *pb.Decision) { m.Kind = "tool" },
-		"decision.tool_calls: are no list of at most 64": func(m *pb.Decision) { m.ToolCalls = []byte(`{"name": "f"}`) },
-		"decision.tool_calls: are no list of at most 6":  func(m *pb.Decision) { m.ToolCalls = []byte("[{}" + strings.Repeat(",{}", 64) + "]") },
-		"decision.tool_calls: are not UTF-8":             func(m *pb.Decision) { m.ToolCalls = []byte("[\"\xff\"]") },
-		"decision.stop: \"error\" is neither":            func(m *pb.Decision) { m.Stop = "error" },
-		"decision.version: is 6 where the newest is 5":   func(m *pb.Decision) { m.Version = 6 },
-		"decision.log_prob: 0.1 is no logarithm":         func(m *pb.Decision) { m.LogProb = 0.1 },
-		"decision.log_prob: -Inf is no logarithm":        func(m *pb.Decision) { m.LogProb = math.Inf(-1) },
-		"decision.entropy: is -1":                        func(m *pb.Decision) { m.Entropy = -1 },
-		"decision.value: is NaN":                         func(m *pb.Decision) { m.Value = proto.Float64(math.NaN()) },
-		"decision.prompt: column has 5 bytes":            func(m *pb.Decision) { m.Prompt = make([]byte, 5) },
-		"decision.prompt: token 0 is -1":                 func(m *pb.Decision) { m.Prompt = []byte("\xff\xff\xff\xff") },
-		"decision.log_probs: column has 8 bytes, not 0":  func(m *pb.Decision) { m.LogProbs = make([]byte, 8) },
-		"decision.log_probs: column has 0 bytes, not 1":  func(m *pb.Decision) { m.Tokens = make([]byte, 4) },
-		"decision.log_probs[1]: NaN is no logarithm": func(m *pb.Decision) {
+		"decision.kind: \"dance\" is not":                     func(m *pb.Decision) { m.Kind = "dance" },
+		"decision.choice: 2 is not one of 2 actions":          func(m *pb.Decision) { m.Kind, m.Choice = "choice", 2 },
+		"decision.choice: 4294967295 is not one of 2":         func(m *pb.Decision) { m.Kind, m.Choice = "choice", math.MaxUint32 },
+		"decision.text: 1048577 bytes":                        func(m *pb.Decision) { m.Kind, m.Text = "text", strings.Repeat("x", wire.MaxText+1) },
+		"decision.raw: 1048577 bytes":                         func(m *pb.Decision) { m.Raw = strings.Repeat("x", wire.MaxText+1) },
+		"decision.tool_calls: are missing":                    func(m *pb.Decision) { m.Kind = "tool" },
+		"decision.tool_calls: are not a list of at most 64":   func(m *pb.Decision) { m.ToolCalls = []byte(`{"name": "f"}`) },
+		"decision.tool_calls: are not a list of at most 6":    func(m *pb.Decision) { m.ToolCalls = []byte("[{}" + strings.Repeat(",{}", 64) + "]") },
+		"decision.tool_calls: are not UTF-8":                  func(m *pb.Decision) { m.ToolCalls = []byte("[\"\xff\"]") },
+		"decision.stop: \"error\" is neither":                 func(m *pb.Decision) { m.Stop = "error" },
+		"decision.version: is 6, but the newest version is 5": func(m *pb.Decision) { m.Version = 6 },
+		"decision.log_prob: 0.1 is not the logarithm":         func(m *pb.Decision) { m.LogProb = 0.1 },
+		"decision.log_prob: -Inf is not the logarithm":        func(m *pb.Decision) { m.LogProb = math.Inf(-1) },
+		"decision.entropy: is -1":                             func(m *pb.Decision) { m.Entropy = -1 },
+		"decision.value: is NaN":                              func(m *pb.Decision) { m.Value = proto.Float64(math.NaN()) },
+		"decision.prompt: the column has 5 bytes":             func(m *pb.Decision) { m.Prompt = make([]byte, 5) },
+		"decision.prompt: token 0 is -1":                      func(m *pb.Decision) { m.Prompt = []byte("\xff\xff\xff\xff") },
+		"decision.log_probs: the column has 8 bytes, not 0":   func(m *pb.Decision) { m.LogProbs = make([]byte, 8) },
+		"decision.log_probs: the column has 0 bytes, not 1":   func(m *pb.Decision) { m.Tokens = make([]byte, 4) },
+		"decision.log_probs[1]: NaN is not the logarithm": func(m *pb.Decision) {
 			m.Tokens, m.LogProbs = make([]byte, 8), []byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf8\x7f")
 		},
-		"decision.info: is no JSON object":             func(m *pb.Decision) { m.Info = []byte("[]") },
+		"decision.info: is not a JSON object":          func(m *pb.Decision) { m.Info = []byte("[]") },
 		"decision.info: the key \"a\\nb\" is too long": func(m *pb.Decision) { m.Info = []byte(`{"a\nb": 1}`) },
 	} {
 		m := wire.EncodeDecision(1, &policy.Decision{}, 5, nil)

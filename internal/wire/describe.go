@@ -9,7 +9,7 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// Description is what a plug-in says of itself before it is configured.
+// Description describes a plug-in before it is configured.
 type Description struct {
 	Protocol uint32
 	Name     string
@@ -18,15 +18,15 @@ type Description struct {
 	Options  json.RawMessage // every option with its default
 }
 
-// EncodeDescription gives d to Describe.
+// EncodeDescription encodes the answer to Describe.
 func EncodeDescription(d Description) *pb.Description {
 	return &pb.Description{
 		Protocol: d.Protocol, Name: d.Name, Version: d.Version, Summary: d.Summary, Options: d.Options,
 	}
 }
 
-// DecodeDescription checks the version first: of a plug-in that speaks
-// another one, nothing else is believed.
+// DecodeDescription decodes the answer to Describe. It checks the version
+// first, and reads nothing else of another version.
 func DecodeDescription(m *pb.Description) (Description, error) {
 	name := Clean(m.Name, MaxName)
 	if m.Protocol != Protocol {
@@ -47,7 +47,7 @@ func DecodeDescription(m *pb.Description) (Description, error) {
 	}, nil
 }
 
-// EncodeRender answers Render: with err if it is not nil, else with text.
+// EncodeRender encodes the answer to Render: err if it is not nil, else text.
 func EncodeRender(text string, err error) *pb.RenderReply {
 	if err != nil {
 		return &pb.RenderReply{Fault: EncodeFault(err)}
@@ -55,8 +55,8 @@ func EncodeRender(text string, err error) *pb.RenderReply {
 	return &pb.RenderReply{Text: Cut(text, MaxText)}
 }
 
-// DecodeRender returns the picture, or the error that the plug-in has instead.
-// It may have several lines; what is not printable is escaped.
+// DecodeRender returns the picture, or the error of the plug-in. The picture
+// may have several lines; unprintable characters are escaped.
 func DecodeRender(m *pb.RenderReply) (string, error) {
 	if m.Fault != nil {
 		return "", DecodeFault(m.Fault)
@@ -64,32 +64,32 @@ func DecodeRender(m *pb.RenderReply) (string, error) {
 	return Lines(m.Text, MaxText), nil
 }
 
-// Place is what an environment is at within a batch.
+// Place is the part of a batch that an environment is working on.
 type Place struct {
-	Busy     bool // a batch is under way
-	Together bool // all slots step at once: Slot means nothing
+	Busy     bool // whether the environment is working on a batch
+	Together bool // whether all slots step at once; Slot is meaningless then
 	Slot     int
-	For      time.Duration // how long it has been at that
+	For      time.Duration // how long it has been working on it
 }
 
-// String says it as a part of a sentence, "" if the environment is idle.
+// String returns a clause for a sentence, or "" if the environment is idle.
 func (p Place) String() string {
 	switch {
 	case !p.Busy:
 		return ""
 	case p.Together:
-		return fmt.Sprintf("its slots, which step together, had been at work for %.1f s", p.For.Seconds())
+		return fmt.Sprintf("its slots, which step together, had been working for %.1f s", p.For.Seconds())
 	}
-	return fmt.Sprintf("slot %d had been at work for %.1f s", p.Slot, p.For.Seconds())
+	return fmt.Sprintf("slot %d had been working for %.1f s", p.Slot, p.For.Seconds())
 }
 
-// EncodePlace answers Where.
+// EncodePlace encodes the answer to Where.
 func EncodePlace(p Place) *pb.WhereReply {
 	return &pb.WhereReply{Busy: p.Busy, Slot: uint32(p.Slot), Milliseconds: uint64(p.For.Milliseconds()), Together: p.Together}
 }
 
-// DecodePlace reads the answer of an environment of slots. One that makes no
-// sense is that of an environment that is idle: nothing depends on it.
+// DecodePlace decodes the answer to Where of an environment with slots. An
+// invalid answer means idle; nothing depends on it.
 func DecodePlace(m *pb.WhereReply, slots int) Place {
 	const longest = uint64(24 * time.Hour / time.Millisecond)
 	if int64(m.Slot) >= int64(slots) || m.Milliseconds > longest {
@@ -98,8 +98,8 @@ func DecodePlace(m *pb.WhereReply, slots int) Place {
 	return Place{Busy: m.Busy, Together: m.Together, Slot: int(m.Slot), For: time.Duration(m.Milliseconds) * time.Millisecond}
 }
 
-// EncodeSnapshot answers Snapshot: with err if it is not nil, else with a state,
-// unless it is none that may cross.
+// EncodeSnapshot encodes the answer to Snapshot: err if it is not nil, else
+// state, or an error if state is empty or too large.
 func EncodeSnapshot(state []byte, err error) *pb.SnapshotReply {
 	if err == nil {
 		err = checkSnapshot(state)
@@ -110,7 +110,7 @@ func EncodeSnapshot(state []byte, err error) *pb.SnapshotReply {
 	return &pb.SnapshotReply{State: state}
 }
 
-// DecodeSnapshot returns the state, or the error that the plug-in has instead.
+// DecodeSnapshot returns the state, or the error of the plug-in.
 func DecodeSnapshot(m *pb.SnapshotReply) ([]byte, error) {
 	if m.Fault != nil {
 		return nil, DecodeFault(m.Fault)
@@ -120,12 +120,12 @@ func DecodeSnapshot(m *pb.SnapshotReply) ([]byte, error) {
 
 func checkSnapshot(state []byte) error {
 	if n := len(state); n == 0 || n > env.MaxSnapshot {
-		return broken("snapshot", "has %d bytes, of 1 to %d", n, env.MaxSnapshot)
+		return broken("snapshot", "has %d bytes; it must have 1 to %d", n, env.MaxSnapshot)
 	}
 	return nil
 }
 
-// EncodeRestore answers Restore.
+// EncodeRestore encodes the answer to Restore.
 func EncodeRestore(err error) *pb.RestoreReply {
 	if err != nil {
 		return &pb.RestoreReply{Fault: EncodeFault(err)}
@@ -133,7 +133,7 @@ func EncodeRestore(err error) *pb.RestoreReply {
 	return &pb.RestoreReply{}
 }
 
-// DecodeRestore returns what the plug-in has against a state.
+// DecodeRestore returns the plug-in's error about a state.
 func DecodeRestore(m *pb.RestoreReply) error {
 	if m.Fault != nil {
 		return DecodeFault(m.Fault)

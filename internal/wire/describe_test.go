@@ -27,7 +27,7 @@ func TestDescription(t *testing.T) {
 // to do about it.
 func TestDescriptionRefused(t *testing.T) {
 	_, err := wire.DecodeDescription(&pb.Description{Protocol: 9, Name: "\x1b[2Jmaze"})
-	requireProtocol(t, err, `\x1b[2Jmaze: the plug-in speaks protocol version 9, this merit speaks 1`)
+	requireProtocol(t, err, `\x1b[2Jmaze: the plug-in uses protocol version 9, but this merit uses 1`)
 	require.Equal(t, "use a newer merit, or rebuild the plug-in with this Merit's sdk/plugin", fault.As(err).Hint)
 	_, err = wire.DecodeDescription(&pb.Description{Protocol: wire.Protocol, Name: "maze"})
 	requireProtocol(t, err, `name "maze" and version "" must not be empty`)

@@ -9,8 +9,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// decodeEvents reads what few slots say, and holds a slot that failed to saying
-// why.
+// decodeEvents decodes the events of slots, and checks that each failed slot
+// has an error message.
 func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 	if len(events) > n*MaxEvents {
 		return broken("events", "%d events for %d slots", len(events), n)
@@ -20,10 +20,10 @@ func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 	for i, e := range events {
 		at := fmt.Sprintf("events[%d]", i)
 		if int(e.Slot) >= n || int(e.Slot) < last {
-			return broken(at, "slot %d is out of order or not one of %d", e.Slot, n)
+			return broken(at, "slot %d is out of order or not below %d", e.Slot, n)
 		}
 		if most := maxMessage(env.EventKind(e.Kind)); len(e.Name) > MaxName || len(e.Message) > most {
-			return broken(at, "name of %d bytes, message of %d: more than %d, %d", len(e.Name), len(e.Message), MaxName, most)
+			return broken(at, "the name has %d bytes and the message %d; the limits are %d and %d", len(e.Name), len(e.Message), MaxName, most)
 		}
 		event := env.Event{Slot: int(e.Slot), Kind: env.EventKind(e.Kind), Name: Clean(e.Name, MaxName), Message: e.Message}
 		switch event.Kind {
@@ -32,7 +32,7 @@ func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 			reasons[event.Slot] = true
 		case env.EventTask:
 			if b.Ops[event.Slot] != env.Reset || !json.Valid([]byte(e.Message)) {
-				return broken(at, "the task of slot %d is not JSON, or does not come right after a reset", e.Slot)
+				return broken(at, "the task of slot %d is not JSON or does not follow a reset", e.Slot)
 			}
 		case env.EventInfo:
 			if !json.Valid([]byte(e.Message)) {
@@ -51,30 +51,30 @@ func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 	}
 	for i, f := range r.Flags {
 		if f&env.Failed != 0 && !reasons[i] {
-			return broken("flags", "slot %d failed and no event says why", i)
+			return broken("flags", "slot %d failed, but no event has its error", i)
 		}
 	}
 	return nil
 }
 
-// CheckMetric holds a metric of an episode to a name that a table can show and
-// to a finite number in JSON.
+// CheckMetric checks that a metric of an episode has a name that fits into a
+// table, and a finite JSON number as its value.
 func CheckMetric(name, value string) error {
 	ok := name != "" && len(name) <= 64
 	for _, c := range []byte(name) {
 		ok = ok && (c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
 	}
 	if !ok {
-		return fmt.Errorf("the metric %q is not named by 1 to 64 letters, digits and _", Clean(name, MaxName))
+		return fmt.Errorf("the metric name %q does not consist of 1 to 64 letters, digits and _", Clean(name, MaxName))
 	}
-	var number *float64 // JSON has no numbers that are not finite
+	var number *float64 // JSON numbers are always finite
 	if err := strictjson.Unmarshal([]byte(value), &number); err != nil || number == nil {
-		return fmt.Errorf("the metric %s is %s, which is no finite number", name, Clean(value, MaxName))
+		return fmt.Errorf("the metric %s is %s, not a finite number", name, Clean(value, MaxName))
 	}
 	return nil
 }
 
-// maxMessage is how long the message of an event may be.
+// maxMessage returns the largest size of the message of an event, in bytes.
 func maxMessage(kind env.EventKind) int {
 	if kind == env.EventInfo {
 		return MaxAttached

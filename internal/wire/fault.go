@@ -7,11 +7,11 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// Caps on an error that crosses.
+// Limits of an encoded error.
 const (
-	maxFaultText  = 16 << 10 // one What or Hint
-	maxFaultDepth = 16       // causes below each other
-	maxFaultWidth = 64       // errors beside each other
+	maxFaultText  = 16 << 10 // bytes of one What or Hint
+	maxFaultDepth = 16       // nested causes
+	maxFaultWidth = 64       // joined errors
 )
 
 var boundaries = map[fault.Boundary]bool{
@@ -26,8 +26,8 @@ var kinds = map[fault.Kind]bool{
 	fault.Interrupted: true, fault.Unscored: true, fault.Internal: true,
 }
 
-// EncodeFault turns the tree of err into a message. What is neither a
-// *fault.Error nor several errors at once keeps its text only.
+// EncodeFault encodes the tree of err. Of an error that is neither a
+// *fault.Error nor several joined errors, only the text is encoded.
 func EncodeFault(err error) *pb.Fault { return encodeFault(err, maxFaultDepth) }
 
 func encodeFault(err error, depth int) *pb.Fault {
@@ -56,7 +56,7 @@ func encodeFault(err error, depth int) *pb.Fault {
 		return m
 	}
 	if inner := fault.As(err); inner != nil {
-		// A wrapper that only adds words: keep the words and the kind.
+		// A wrapper that only adds text: keep the text and the kind.
 		m := encodeFault(inner, depth)
 		m.Where, m.What, m.Cause = "", Cut(err.Error(), maxFaultText), nil
 		return m
@@ -64,9 +64,9 @@ func encodeFault(err error, depth int) *pb.Fault {
 	return &pb.Fault{What: Cut(err.Error(), maxFaultText)}
 }
 
-// DecodeFault is the inverse of EncodeFault: errors.Is and errors.As find in
-// its result what they would find in the original's *fault.Errors. It never
-// returns nil. The texts of the plug-in are made fit to be shown.
+// DecodeFault is the inverse of EncodeFault: errors.Is and errors.As find the
+// same *fault.Errors in its result as in the original. It never returns nil.
+// Texts of the plug-in are escaped for display.
 func DecodeFault(m *pb.Fault) error { return decodeFault(m, maxFaultDepth) }
 
 func decodeFault(m *pb.Fault, depth int) error {
@@ -80,7 +80,7 @@ func decodeFault(m *pb.Fault, depth int) error {
 		}
 		return errors.Join(all...)
 	}
-	what := Lines(m.What, maxFaultText) // a list of rows, say
+	what := Lines(m.What, maxFaultText) // it may be a list of rows
 	if m.Boundary == "" && m.Kind == "" && m.Cause == nil {
 		return errors.New(what)
 	}

@@ -6,8 +6,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// Planes of 0 and 1 are what small networks are fed most. They travel as bits:
-// 1/32 of the bytes, and quicker on both sides than copying the floats.
+// Small networks mostly read planes of 0 and 1. These are sent as bits: 1/32 of the
+// bytes, and faster on both sides than copying the floats.
 const one = 0x3f800000 // the bits of float32(1)
 
 // spread holds the eight features of every byte, lowest bit first.
@@ -20,8 +20,8 @@ var spread = func() (t [256][8]float32) {
 	return t
 }()
 
-// appendFeatures appends rows of width values in the cheaper encoding that
-// keeps every bit of them.
+// appendFeatures appends rows of width values, in the smaller of the lossless
+// encodings.
 func appendFeatures(dst []byte, values []float32, width int) ([]byte, pb.FeatureEncoding) {
 	if packed, ok := appendBits(dst, values, width); ok {
 		return packed, pb.FeatureEncoding_FEATURES_BITS
@@ -32,7 +32,7 @@ func appendFeatures(dst []byte, values []float32, width int) ([]byte, pb.Feature
 	return dst, pb.FeatureEncoding_FEATURES_F32
 }
 
-// appendBits reports false, and nothing appended, if a value is neither 0 nor 1.
+// appendBits returns false, and appends nothing, if a value is neither 0 nor 1.
 func appendBits(dst []byte, values []float32, width int) ([]byte, bool) {
 	start := len(dst)
 	for ; len(values) > 0; values = values[width:] {
@@ -54,8 +54,8 @@ func appendBits(dst []byte, values []float32, width int) ([]byte, bool) {
 	return dst, true
 }
 
-// packEight returns eight values as bits, and something other than 0 if one of
-// them is neither 0 nor 1. Planes are mostly empty, so that goes first.
+// packEight returns eight values as bits. other is not 0 if a value is neither
+// 0 nor 1. Planes are mostly zero, so it checks for that first.
 func packEight(v *[8]float32) (packed byte, other uint32) {
 	u0, u1, u2, u3 := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2]), math.Float32bits(v[3])
 	u4, u5, u6, u7 := math.Float32bits(v[4]), math.Float32bits(v[5]), math.Float32bits(v[6]), math.Float32bits(v[7])
@@ -63,8 +63,8 @@ func packEight(v *[8]float32) (packed byte, other uint32) {
 	if some == 0 {
 		return 0, 0
 	}
-	// The bits of 1 are a run: none else may be set, and in it each bit must
-	// be as the one below.
+	// The set bits of float32(1) are consecutive. No other bit may be set, and each
+	// of them must equal the bit below it.
 	mixed := (u0 ^ u0<<1) | (u1 ^ u1<<1) | (u2 ^ u2<<1) | (u3 ^ u3<<1) |
 		(u4 ^ u4<<1) | (u5 ^ u5<<1) | (u6 ^ u6<<1) | (u7 ^ u7<<1)
 	b := u0>>29&1 | u1>>28&2 | u2>>27&4 | u3>>26&8 | u4>>25&16 | u5>>24&32 | u6>>23&64 | u7>>22&128

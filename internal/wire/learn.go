@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	partBytes  = 4 << 20 // of a part, unless one sequence is larger
-	tokenBytes = 17      // all columns of one token
+	partBytes  = 4 << 20 // bytes of a part, unless one sequence is larger
+	tokenBytes = 17      // bytes of all columns of one token
 )
 
-// EncodeLearn gives the parts in which sequences travel; there is always one.
+// EncodeLearn yields the messages that carry sequences. There is always at
+// least one.
 func EncodeLearn(sequences []policy.Sequence, seed rl.Seed) (iter.Seq[*pb.LearnRequest], error) {
 	for i := range sequences {
 		if s := &sequences[i]; len(s.Tokens) > MaxSequence {
 			return nil, &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Exhausted, Where: "trajectory " + s.Trajectory,
-				What: "has more tokens than a learner behind a plug-in takes", Hint: "play shorter episodes, or say less in them",
+				What: "has more tokens than a plug-in accepts in one sequence", Hint: "play shorter episodes, or shorten their messages",
 			}
 		}
 	}
@@ -48,7 +49,7 @@ func appendSequence(m *pb.LearnRequest, s *policy.Sequence) {
 	m.End = le.AppendUint32(m.End, uint32(len(m.Sampled)))
 }
 
-// Lesson is the plug-in's side: what it is to learn from, part by part.
+// Lesson collects, in the plug-in, the parts that it learns from.
 type Lesson struct {
 	Sequences []policy.Sequence
 	Seed      rl.Seed
@@ -56,7 +57,7 @@ type Lesson struct {
 	begun     bool
 }
 
-// Add takes the next part.
+// Add adds the next part.
 func (l *Lesson) Add(m *pb.LearnRequest) error {
 	if !l.begun {
 		l.begun, l.Seed, l.announced = true, rl.Seed(m.Seed), int(m.Sequences)
@@ -66,7 +67,7 @@ func (l *Lesson) Add(m *pb.LearnRequest) error {
 		return err
 	}
 	if len(l.Sequences)+n > l.announced {
-		return broken("learn.end", "%d sequences where %d were announced", len(l.Sequences)+n, l.announced)
+		return broken("learn.end", "%d sequences, but %d were announced", len(l.Sequences)+n, l.announced)
 	}
 	tokens, err := decodeTokens("learn.tokens", m.Tokens)
 	if err == nil {
@@ -112,9 +113,9 @@ func checkSequence(s *policy.Sequence) error {
 		case sampled > 1:
 			return broken("learn.sampled", "row %d is %d, neither 0 nor 1", i, sampled)
 		case sampled == 1 && i == 0:
-			return broken("learn.sampled", "the first token was sampled from nothing")
+			return broken("learn.sampled", "the first token cannot be sampled: nothing precedes it")
 		case sampled == 0 && (s.LogProb[i] != 0 || s.Advantage[i] != 0 || s.Weight[i] != 0):
-			return broken("learn.sampled", "row %d was not sampled and has a log-probability, advantage or weight", i)
+			return broken("learn.sampled", "row %d was not sampled but has a log-probability, advantage or weight", i)
 		case s.LogProb[i] > 0 || s.Weight[i] < 0:
 			return broken("learn.weight", "row %d has log-probability %v and weight %v", i, s.LogProb[i], s.Weight[i])
 		}
@@ -122,16 +123,16 @@ func checkSequence(s *policy.Sequence) error {
 	return nil
 }
 
-// End says whether all parts are there.
+// End returns an error if parts are missing.
 func (l *Lesson) End() error {
 	if !l.begun || len(l.Sequences) != l.announced {
-		return broken("learn", "%d sequences arrived of %d", len(l.Sequences), l.announced)
+		return broken("learn", "only %d of %d sequences arrived", len(l.Sequences), l.announced)
 	}
 	return nil
 }
 
-// EncodeLearned answers Learn: with err if it is not nil, else with what was
-// learnt. Newest is how many updates are behind the policy then.
+// EncodeLearned encodes the answer to Learn: err if it is not nil, else the
+// statistics. newest is the number of updates of the policy after this one.
 func EncodeLearned(s policy.Stats, newest uint64, err error) *pb.LearnReply {
 	if err != nil {
 		return &pb.LearnReply{Fault: EncodeFault(err)}
@@ -143,8 +144,8 @@ func EncodeLearned(s policy.Stats, newest uint64, err error) *pb.LearnReply {
 	}}
 }
 
-// DecodeLearned returns what was learnt. A fault of the plug-in's comes out as
-// fault, a message that breaks the contract as err.
+// DecodeLearned returns the statistics of an update. failed is the plug-in's
+// own error; err means that the message breaks the contract.
 func DecodeLearned(m *pb.LearnReply, newest uint64) (s policy.Stats, failed, err error) {
 	if m.Fault != nil {
 		return s, DecodeFault(m.Fault), nil
@@ -154,11 +155,11 @@ func DecodeLearned(m *pb.LearnReply, newest uint64) (s policy.Stats, failed, err
 		return s, nil, broken("stats", "are missing")
 	}
 	if m.Version != newest {
-		return s, nil, broken("version", "is %d after the update that makes it %d", m.Version, newest)
+		return s, nil, broken("version", "is %d, but must be %d after this update", m.Version, newest)
 	}
 	for _, v := range []float64{p.Loss, p.Kl, p.Entropy, p.ClipFraction, p.GradNorm, p.LearningRate, p.Ratio, p.Drift, p.DriftMax} {
 		if !finite(v) {
-			return s, nil, broken("stats", "have %v", v)
+			return s, nil, broken("stats", "contain %v", v)
 		}
 	}
 	return policy.Stats{

@@ -65,19 +65,19 @@ func part(t testing.TB, n int) *pb.LearnRequest {
 // Promise: columns that do not fit, and parts that are missing, are refused.
 func TestLearnRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.LearnRequest){
-		"learn.end: column has 3 bytes":                      func(m *pb.LearnRequest) { m.End = m.End[1:] },
-		"learn.end: 1 sequences where 0 were announced":      func(m *pb.LearnRequest) { m.Sequences = 0 },
-		"learn.end: sequence 0 ends at token 0, not between": func(m *pb.LearnRequest) { m.End[0] = 0 },
-		"learn.end: sequence 0 ends at token 9, not between": func(m *pb.LearnRequest) { m.End[0] = 9 },
-		"learn.end: 1 tokens belong to no sequence":          func(m *pb.LearnRequest) { m.End[0] = 2 },
-		"learn.tokens: column has 8 bytes, not 3 rows of 4":  func(m *pb.LearnRequest) { m.Tokens = m.Tokens[4:] },
-		"learn.tokens: token 0 is -1":                        func(m *pb.LearnRequest) { copy(m.Tokens, "\xff\xff\xff\xff") },
-		"learn.sampled: row 1 is 2":                          func(m *pb.LearnRequest) { m.Sampled[1] = 2 },
-		"learn.sampled: the first token was sampled from":    func(m *pb.LearnRequest) { m.Sampled[0] = 1 },
-		"learn.sampled: row 1 was not sampled and has":       func(m *pb.LearnRequest) { m.Sampled[1] = 0 },
-		"learn.log_prob: value 0 is NaN":                     func(m *pb.LearnRequest) { copy(m.LogProb, "\x00\x00\xc0\x7f") },
-		"learn.advantage: column has 11 bytes, not 3 rows":   func(m *pb.LearnRequest) { m.Advantage = m.Advantage[1:] },
-		"learn.weight: row 1 has log-probability -0.5 and w": func(m *pb.LearnRequest) { m.Weight[7] = 0xbf },
+		"learn.end: the column has 3 bytes":                           func(m *pb.LearnRequest) { m.End = m.End[1:] },
+		"learn.end: 1 sequences, but 0 were announced":                func(m *pb.LearnRequest) { m.Sequences = 0 },
+		"learn.end: sequence 0 ends at token 0, not between":          func(m *pb.LearnRequest) { m.End[0] = 0 },
+		"learn.end: sequence 0 ends at token 9, not between":          func(m *pb.LearnRequest) { m.End[0] = 9 },
+		"learn.end: 1 tokens belong to no sequence":                   func(m *pb.LearnRequest) { m.End[0] = 2 },
+		"learn.tokens: the column has 8 bytes, not 3 rows of 4 bytes": func(m *pb.LearnRequest) { m.Tokens = m.Tokens[4:] },
+		"learn.tokens: token 0 is -1":                                 func(m *pb.LearnRequest) { copy(m.Tokens, "\xff\xff\xff\xff") },
+		"learn.sampled: row 1 is 2":                                   func(m *pb.LearnRequest) { m.Sampled[1] = 2 },
+		"learn.sampled: the first token cannot be sampled":            func(m *pb.LearnRequest) { m.Sampled[0] = 1 },
+		"learn.sampled: row 1 was not sampled but has":                func(m *pb.LearnRequest) { m.Sampled[1] = 0 },
+		"learn.log_prob: value 0 is NaN":                              func(m *pb.LearnRequest) { copy(m.LogProb, "\x00\x00\xc0\x7f") },
+		"learn.advantage: the column has 11 bytes, not 3 rows":        func(m *pb.LearnRequest) { m.Advantage = m.Advantage[1:] },
+		"learn.weight: row 1 has log-probability -0.5 and w":          func(m *pb.LearnRequest) { m.Weight[7] = 0xbf },
 	} {
 		m := part(t, 3)
 		spoil(m)
@@ -85,11 +85,11 @@ func TestLearnRefused(t *testing.T) {
 		requireProtocol(t, lesson.Add(m), says)
 	}
 	var lesson wire.Lesson
-	requireProtocol(t, lesson.End(), "learn: 0 sequences arrived of 0")
+	requireProtocol(t, lesson.End(), "learn: only 0 of 0 sequences arrived")
 	m := part(t, 3)
 	m.Sequences = 2
 	require.NoError(t, lesson.Add(m))
-	requireProtocol(t, lesson.End(), "learn: 1 sequences arrived of 2")
+	requireProtocol(t, lesson.End(), "learn: only 1 of 2 sequences arrived")
 }
 
 // Promise: no bytes make the decoder panic, and what it lets through hangs
@@ -127,10 +127,10 @@ func TestLearned(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, lost, failed)
 	_, _, err = wire.DecodeLearned(wire.EncodeLearned(want, 4, nil), 5)
-	requireProtocol(t, err, "version: is 4 after the update that makes it 5")
+	requireProtocol(t, err, "version: is 4, but must be 5 after this update")
 	want.Drift = math.Inf(1)
 	_, _, err = wire.DecodeLearned(wire.EncodeLearned(want, 4, nil), 4)
-	requireProtocol(t, err, "stats: have +Inf")
+	requireProtocol(t, err, "stats: contain +Inf")
 	_, _, err = wire.DecodeLearned(&pb.LearnReply{Version: 4}, 4)
 	requireProtocol(t, err, "stats: are missing")
 }
@@ -141,7 +141,7 @@ func TestStates(t *testing.T) {
 	failed, err := wire.DecodePublished(wire.EncodePublished(3, nil), 3)
 	require.NoError(t, errors.Join(failed, err))
 	_, err = wire.DecodePublished(wire.EncodePublished(2, nil), 3)
-	requireProtocol(t, err, "version: 2 was published where the newest is 3")
+	requireProtocol(t, err, "version: 2 was published, but the newest is 3")
 	failed, _ = wire.DecodePublished(wire.EncodePublished(0, no), 3)
 	require.Equal(t, no, failed)
 
@@ -161,7 +161,7 @@ func TestStates(t *testing.T) {
 	_, failed, _ = wire.DecodeLoaded(wire.EncodeLoaded(7, no), false)
 	require.Equal(t, no, failed)
 	_, _, err = wire.DecodeLoaded(wire.EncodeLoaded(7, nil), true)
-	requireProtocol(t, err, "version: is 7 before the first update")
+	requireProtocol(t, err, "version: is 7, but must be 0 before the first update")
 
 	require.NoError(t, wire.CheckStateName("iteration-12"))
 	for _, name := range []string{"", "../up", "a b", "é"} {

@@ -10,18 +10,18 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// PolicyConfiguration is what a host asks of a policy.
+// PolicyConfiguration is the configuration that a host sends to a policy.
 type PolicyConfiguration struct {
 	Options      json.RawMessage // JSON object; empty = all defaults
-	Seed         rl.Seed         // of the initial weights
-	Actions      []string        // of the environment; nil = free text
-	FeatureShape []int           // of its observation tensor; nil = none
-	Tools        json.RawMessage // JSON list of OpenAI tools; nil = none
-	Learn        bool            // Learn will be called …
-	Updates      int             // … so often, for schedules; 0 = not known
+	Seed         rl.Seed         // the seed for the initial weights
+	Actions      []string        // the actions of the environment; nil = free text
+	FeatureShape []int           // the shape of its observation tensor; nil = none
+	Tools        json.RawMessage // a JSON list of OpenAI tools; nil = none
+	Learn        bool            // whether Learn will be called
+	Updates      int             // how often Learn will be called, for schedules; 0 = unknown
 }
 
-// EncodePolicyConfiguration gives c to Configure.
+// EncodePolicyConfiguration encodes the request of Configure.
 func EncodePolicyConfiguration(c PolicyConfiguration) *pb.PolicyRequest {
 	return &pb.PolicyRequest{
 		Options: c.Options, Seed: uint64(c.Seed), Actions: c.Actions, FeatureShape: encodeShape(c.FeatureShape),
@@ -29,8 +29,8 @@ func EncodePolicyConfiguration(c PolicyConfiguration) *pb.PolicyRequest {
 	}
 }
 
-// DecodePolicyConfiguration is the plug-in's side. The options themselves are
-// for the plug-in to judge.
+// DecodePolicyConfiguration decodes the request in the plug-in. The plug-in
+// itself checks the options.
 func DecodePolicyConfiguration(m *pb.PolicyRequest) (PolicyConfiguration, error) {
 	c := PolicyConfiguration{
 		Options: m.Options, Seed: rl.Seed(m.Seed), Actions: m.Actions, Tools: m.Tools, Learn: m.Learn, Updates: int(m.Updates),
@@ -49,8 +49,8 @@ func DecodePolicyConfiguration(m *pb.PolicyRequest) (PolicyConfiguration, error)
 	return c, err
 }
 
-// EncodePolicySpec answers Configure: with err if it is not nil, else with
-// spec. Name and version are part of the description.
+// EncodePolicySpec encodes the answer to Configure: err if it is not nil, else
+// spec. Name and version are in the description instead.
 func EncodePolicySpec(spec policy.Spec, err error) *pb.PolicyReply {
 	if err != nil {
 		return &pb.PolicyReply{Fault: EncodeFault(err)}
@@ -60,8 +60,8 @@ func EncodePolicySpec(spec policy.Spec, err error) *pb.PolicyReply {
 	}}
 }
 
-// DecodePolicySpec returns the spec, without name and version, or the error
-// that the plug-in has instead.
+// DecodePolicySpec returns the spec, without name and version, or the error of
+// the plug-in.
 func DecodePolicySpec(m *pb.PolicyReply) (policy.Spec, error) {
 	switch {
 	case m.Fault != nil:
@@ -76,7 +76,8 @@ func DecodePolicySpec(m *pb.PolicyReply) (policy.Spec, error) {
 	}, nil
 }
 
-// checkActions holds the names of actions to what lists and files can show.
+// checkActions checks that the names of actions can be shown in lists and
+// files.
 func checkActions(where string, actions []string) error {
 	if len(actions) > MaxActions {
 		return broken(where, "%d actions, more than %d", len(actions), MaxActions)
@@ -84,21 +85,21 @@ func checkActions(where string, actions []string) error {
 	seen := make(map[string]bool, len(actions))
 	for i, a := range actions {
 		if a == "" || a != Clean(a, MaxName) || seen[a] {
-			return broken(where, "action %d, %q, is empty, a repetition or not printable", i, Cut(a, MaxName))
+			return broken(where, "action %d, %q, is empty, repeated or not printable", i, Cut(a, MaxName))
 		}
 		seen[a] = true
 	}
 	return nil
 }
 
-// checkTools holds tools to a JSON list; what a tool is, its readers know.
+// checkTools checks that tools is a JSON list. Its readers check the tools.
 func checkTools(where string, tools json.RawMessage) error {
 	var list []json.RawMessage
 	if len(tools) == 0 {
 		return nil
 	}
 	if len(tools) > MaxText || !utf8.Valid(tools) || strictjson.Unmarshal(tools, &list) != nil || list == nil {
-		return broken(where, "is no JSON list in UTF-8 of at most %d bytes", MaxText)
+		return broken(where, "is not a JSON list in UTF-8 of at most %d bytes", MaxText)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 // Package wire converts between Merit's own types and the messages of
-// sdk/plugin/proto, one file per RPC, both directions beside each other. Whatever
-// a decoder lets through is safe to use: lengths fit, texts are UTF-8 and
-// capped, numbers are finite. Decoders are given the bytes of processes that
-// nobody has to trust, so each has a fuzz target.
+// sdk/plugin/proto. Each file has both directions of one RPC. Whatever a decoder
+// accepts is safe to use: lengths fit, texts are UTF-8 and within their limits,
+// numbers are finite. Decoders read bytes from untrusted processes, so each has a
+// fuzz target.
 package wire
 
 import (
@@ -12,11 +12,11 @@ import (
 )
 
 // Protocol is the version of the contract in sdk/plugin/proto. It is part of the
-// handshake and of Describe; both sides must say the same.
+// handshake and of Describe, and must be the same on both sides.
 const Protocol = 1
 
-// What a host sets in the environment of a plug-in, so that a plug-in started
-// by hand can say that it is one.
+// The environment variable that a host sets for a plug-in. Without it, a plug-in
+// knows that it was started by hand.
 const (
 	CookieKey   = "MERIT_PLUGIN"
 	CookieValue = "environment"
@@ -26,26 +26,26 @@ const (
 // plug-in of either kind.
 const Service = "environment"
 
-// Caps on what crosses. A message is refused as a whole above MaxMessage.
+// Limits of messages. A message larger than MaxMessage is rejected as a whole.
 const (
 	MaxMessage  = 64 << 20
 	MaxSlots    = 1 << 16
 	MaxActions  = 1 << 12
-	MaxFeatures = 1 << 22 // values of one slot
-	MaxText     = 1 << 20 // one anchor, text or event, in bytes
-	MaxAttached = 8 << 20 // one info of a turn, as JSON: the work of several people, say
-	MaxName     = 256     // names of environments, actions, tools, keys
+	MaxFeatures = 1 << 22 // values per slot
+	MaxText     = 1 << 20 // bytes of one anchor, text or event
+	MaxAttached = 8 << 20 // bytes of one info of a turn, as JSON
+	MaxName     = 256     // bytes of the name of an environment, action, tool or key
 	MaxSystem   = 1 << 16
 	MaxOptions  = 1 << 20
-	MaxEvents   = 64       // of one slot in one batch
+	MaxEvents   = 64       // events per slot in one batch
 	MaxCalls    = 64       // tools that one decision calls
 	MaxInfo     = 64       // keys of a decision's info
-	MaxSequence = 1 << 21  // tokens that hang together
-	MaxState    = 48 << 20 // of a learner; weights stay with their engine
+	MaxSequence = 1 << 21  // tokens of one sequence
+	MaxState    = 48 << 20 // bytes of a learner's state; an engine keeps its weights itself
 	maxRank     = 8
 )
 
-// Mismatch is the error of two sides that speak different versions.
+// Mismatch returns the error of two sides with different protocol versions.
 func Mismatch(name string, theirs uint32) error {
 	hint := "rebuild the plug-in with this Merit's sdk/plugin"
 	if theirs > Protocol {
@@ -53,16 +53,16 @@ func Mismatch(name string, theirs uint32) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: name,
-		What: fmt.Sprintf("the plug-in speaks protocol version %d, this merit speaks %d", theirs, Protocol),
+		What: fmt.Sprintf("the plug-in uses protocol version %d, but this merit uses %d", theirs, Protocol),
 		Hint: hint,
 	}
 }
 
-// broken is the error of a message that breaks the contract.
+// broken returns the error of a message that breaks the contract.
 func broken(where, what string, args ...any) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: where,
 		What: fmt.Sprintf(what, args...),
-		Hint: "the plug-in breaks the contract of sdk/plugin/proto; ask its author",
+		Hint: "report it to the author of the plug-in, which breaks the contract of sdk/plugin/proto",
 	}
 }

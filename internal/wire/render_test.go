@@ -25,8 +25,8 @@ func TestRender(t *testing.T) {
 func TestPlace(t *testing.T) {
 	for want, p := range map[string]wire.Place{
 		"":                                  {},
-		"slot 3 had been at work for 2.1 s": {Busy: true, Slot: 3, For: 2140 * time.Millisecond},
-		"its slots, which step together, had been at work for 0.0 s": {Busy: true, Together: true},
+		"slot 3 had been working for 2.1 s": {Busy: true, Slot: 3, For: 2140 * time.Millisecond},
+		"its slots, which step together, had been working for 0.0 s": {Busy: true, Together: true},
 	} {
 		got := wire.DecodePlace(wire.EncodePlace(p), 4)
 		require.Equal(t, p, got)

@@ -10,8 +10,8 @@ import (
 
 const allFlags = env.Terminated | env.Truncated | env.Failed | env.InvalidAction
 
-// EncodeReply writes the reply to a batch into m, reusing m's memory. It fails
-// if a column of r does not fit spec.
+// EncodeReply writes the reply to a batch into m, reusing m's memory. It
+// returns an error if a column of r does not match spec.
 func EncodeReply(m *pb.BatchReply, seq uint64, r *env.Reply, want env.Want, spec env.Spec) error {
 	if err := checkColumns(r, want, spec); err != nil {
 		return err
@@ -61,14 +61,14 @@ func checkColumns(r *env.Reply, want env.Want, spec env.Spec) error {
 	return nil
 }
 
-// DecodeReply checks m against the batch that it answers and writes it into r,
-// reusing r's memory. A fault in m is returned as it is.
+// DecodeReply checks m against its batch and writes it into r, reusing r's
+// memory. It returns a fault in m unchanged.
 func DecodeReply(m *pb.BatchReply, seq uint64, b *env.Batch, r *env.Reply, spec env.Spec) error {
 	if m.Fault != nil {
 		return DecodeFault(m.Fault)
 	}
 	if m.Seq != seq {
-		return broken("seq", "reply %d answers batch %d", m.Seq, seq)
+		return broken("seq", "is %d in the reply to batch %d", m.Seq, seq)
 	}
 	n := spec.Slots
 	r.Anchor, r.Text = resize(r.Anchor, n), r.Text[:0]
@@ -114,9 +114,9 @@ func decodeOutcome(m *pb.BatchReply, b *env.Batch, r *env.Reply, n int) error {
 		v, f := math.Float64frombits(le.Uint64(m.Reward[8*i:])), env.Flag(m.Flags[i])
 		switch {
 		case !finite(v):
-			return broken("reward", "slot %d has %v", i, v)
+			return broken("reward", "slot %d has the reward %v", i, v)
 		case v != 0 && b.Ops[i] == env.Reset:
-			return broken("reward", "slot %d has %v right after its reset", i, v)
+			return broken("reward", "slot %d has the reward %v right after its reset", i, v)
 		case f&^allFlags != 0:
 			return broken("flags", "slot %d has unknown bits in %#x", i, byte(f))
 		}
@@ -125,7 +125,8 @@ func decodeOutcome(m *pb.BatchReply, b *env.Batch, r *env.Reply, n int) error {
 	return nil
 }
 
-// decodeMask also sees to it that an episode that goes on can go on.
+// decodeMask decodes masks, and checks that an episode that continues has an
+// available action.
 func decodeMask(mask []byte, b *env.Batch, r *env.Reply, n, actions int) error {
 	if err := length("mask", mask, n, actions); err != nil {
 		return err
@@ -141,7 +142,7 @@ func decodeMask(mask []byte, b *env.Batch, r *env.Reply, n, actions int) error {
 		}
 		over := r.Flags[i]&(env.Terminated|env.Truncated|env.Failed) != 0
 		if !available && !over && b.Ops[i] != env.Skip {
-			return broken("mask", "slot %d goes on but has no action available", i)
+			return broken("mask", "slot %d continues but has no action available", i)
 		}
 	}
 	return nil

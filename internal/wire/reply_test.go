@@ -105,34 +105,34 @@ func TestFeatureBits(t *testing.T) {
 // Promise: whatever disagrees with the batch, the spec or arithmetic is refused.
 func TestReplyRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.BatchReply){
-		"seq: reply 8 answers batch 7":                        func(m *pb.BatchReply) { m.Seq++ },
-		"anchor_end: column has 11 bytes, not 3 rows of 4":    func(m *pb.BatchReply) { m.AnchorEnd = m.AnchorEnd[1:] },
-		"anchor: 1 bytes belong to no row":                    func(m *pb.BatchReply) { m.Anchor = append(m.Anchor, 'x') },
-		"anchor: row 2 is not UTF-8":                          func(m *pb.BatchReply) { m.Anchor[4] = 0xff },
-		"text_end: column has 0 bytes, not 3 rows of 4":       func(m *pb.BatchReply) { m.TextEnd = nil },
-		"features: column has 7 bytes, not 3 rows of 2":       func(m *pb.BatchReply) { m.Features = append(m.Features, 0) },
-		"features: column has 6 bytes, not 27 rows of 4":      func(m *pb.BatchReply) { m.FeatureEncoding = 0 },
-		"feature_encoding: unknown encoding 2":                func(m *pb.BatchReply) { m.FeatureEncoding = 2 },
-		"features: value 0 is NaN":                            nanFeatures,
-		"mask: column has 5 bytes, not 3 rows of 2":           func(m *pb.BatchReply) { m.Mask = m.Mask[1:] },
-		"mask: slot 0, action 0 has 2, neither 0 nor 1":       func(m *pb.BatchReply) { m.Mask[0] = 2 },
-		"mask: slot 2 goes on but has no action available":    func(m *pb.BatchReply) { m.Mask[4], m.Mask[5] = 0, 0 },
-		"reward: column has 23 bytes, not 3 rows of 8":        func(m *pb.BatchReply) { m.Reward = m.Reward[1:] },
-		"reward: slot 1 has +Inf":                             func(m *pb.BatchReply) { copy(m.Reward[8:], "\x00\x00\x00\x00\x00\x00\xf0\x7f") },
-		"reward: slot 2 has 2 right after its reset":          func(m *pb.BatchReply) { m.Reward[23] = 0x40 },
-		"flags: column has 2 bytes, not 3 rows of 1":          func(m *pb.BatchReply) { m.Flags = m.Flags[1:] },
-		"flags: slot 0 has unknown bits in 0x10":              func(m *pb.BatchReply) { m.Flags[0] = 16 },
-		"flags: slot 2 failed and no event says why":          func(m *pb.BatchReply) { m.Flags[2] = byte(env.Failed) },
-		"events[1]: slot 3 is out of order or not one of 3":   func(m *pb.BatchReply) { m.Events[1].Slot = 3 },
-		"events[2]: slot 0 is out of order or not one of 3":   func(m *pb.BatchReply) { m.Events[2].Slot = 0 },
-		`events[0]: unknown kind "party\n"`:                   func(m *pb.BatchReply) { m.Events[0].Kind = "party\n" },
-		`events[0]: slot 0: the metric "a b" is not named by`: func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name = "metric", "a b" },
-		"events[0]: slot 0: the metric m is NaN, which is no": func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name, m.Events[0].Message = "metric", "m", "NaN" },
-		"events[0]: slot 0: the metric m is null, which is": func(m *pb.BatchReply) {
+		"seq: is 8 in the reply to batch 7":                            func(m *pb.BatchReply) { m.Seq++ },
+		"anchor_end: the column has 11 bytes, not 3 rows of 4 bytes":   func(m *pb.BatchReply) { m.AnchorEnd = m.AnchorEnd[1:] },
+		"anchor: 1 bytes belong to no row":                             func(m *pb.BatchReply) { m.Anchor = append(m.Anchor, 'x') },
+		"anchor: row 2 is not UTF-8":                                   func(m *pb.BatchReply) { m.Anchor[4] = 0xff },
+		"text_end: the column has 0 bytes, not 3 rows of 4 bytes":      func(m *pb.BatchReply) { m.TextEnd = nil },
+		"features: the column has 7 bytes, not 3 rows of 2 bytes":      func(m *pb.BatchReply) { m.Features = append(m.Features, 0) },
+		"features: the column has 6 bytes, not 27 rows of 4 bytes":     func(m *pb.BatchReply) { m.FeatureEncoding = 0 },
+		"feature_encoding: unknown encoding 2":                         func(m *pb.BatchReply) { m.FeatureEncoding = 2 },
+		"features: value 0 is NaN":                                     nanFeatures,
+		"mask: the column has 5 bytes, not 3 rows of 2 bytes":          func(m *pb.BatchReply) { m.Mask = m.Mask[1:] },
+		"mask: slot 0, action 0 has 2, neither 0 nor 1":                func(m *pb.BatchReply) { m.Mask[0] = 2 },
+		"mask: slot 2 continues but has no action available":           func(m *pb.BatchReply) { m.Mask[4], m.Mask[5] = 0, 0 },
+		"reward: the column has 23 bytes, not 3 rows of 8 bytes":       func(m *pb.BatchReply) { m.Reward = m.Reward[1:] },
+		"reward: slot 1 has the reward +Inf":                           func(m *pb.BatchReply) { copy(m.Reward[8:], "\x00\x00\x00\x00\x00\x00\xf0\x7f") },
+		"reward: slot 2 has the reward 2 right after its reset":        func(m *pb.BatchReply) { m.Reward[23] = 0x40 },
+		"flags: the column has 2 bytes, not 3 rows of 1 bytes":         func(m *pb.BatchReply) { m.Flags = m.Flags[1:] },
+		"flags: slot 0 has unknown bits in 0x10":                       func(m *pb.BatchReply) { m.Flags[0] = 16 },
+		"flags: slot 2 failed, but no event has its error":             func(m *pb.BatchReply) { m.Flags[2] = byte(env.Failed) },
+		"events[1]: slot 3 is out of order or not below 3":             func(m *pb.BatchReply) { m.Events[1].Slot = 3 },
+		"events[2]: slot 0 is out of order or not below 3":             func(m *pb.BatchReply) { m.Events[2].Slot = 0 },
+		`events[0]: unknown kind "party\n"`:                            func(m *pb.BatchReply) { m.Events[0].Kind = "party\n" },
+		`events[0]: slot 0: the metric name "a b" does not consist of`: func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name = "metric", "a b" },
+		"events[0]: slot 0: the metric m is NaN, not a finite number":  func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name, m.Events[0].Message = "metric", "m", "NaN" },
+		"events[0]: slot 0: the metric m is null, not a finite": func(m *pb.BatchReply) {
 			m.Events[0].Kind, m.Events[0].Name, m.Events[0].Message = "metric", "m", "null"
 		},
 		`events[2]: info "depth" of slot 2 is not JSON`: func(m *pb.BatchReply) { m.Events[2].Message = "{" },
-		"events[0]: name of 257 bytes":                  func(m *pb.BatchReply) { m.Events[0].Name = strings.Repeat("x", 257) },
+		"events[0]: the name has 257 bytes":             func(m *pb.BatchReply) { m.Events[0].Name = strings.Repeat("x", 257) },
 		"events: 193 events for 3 slots":                func(m *pb.BatchReply) { m.Events = make([]*pb.Event, 193) },
 	} {
 		m := encode(t, sampleReply(planes()), both)
@@ -140,8 +140,8 @@ func TestReplyRefused(t *testing.T) {
 		requireProtocol(t, wire.DecodeReply(m, 7, asked(both), &env.Reply{}, discrete), says)
 	}
 	m := encode(t, sampleReply(planes()), both)
-	requireProtocol(t, wire.DecodeReply(m, 7, asked(env.WantText), &env.Reply{}, discrete), "features: column has 6 bytes, not 0 rows")
-	requireProtocol(t, wire.DecodeReply(m, 7, asked(env.WantFeatures), &env.Reply{}, discrete), "text_end: column has 12 bytes, not 0 rows")
+	requireProtocol(t, wire.DecodeReply(m, 7, asked(env.WantText), &env.Reply{}, discrete), "features: the column has 6 bytes, not 0 rows")
+	requireProtocol(t, wire.DecodeReply(m, 7, asked(env.WantFeatures), &env.Reply{}, discrete), "text_end: the column has 12 bytes, not 0 rows")
 }
 
 func nanFeatures(m *pb.BatchReply) {

@@ -15,15 +15,15 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// EncodeRequest asks for a decision on o that comes within limit; 0 = none. The
-// id is the sender's to give. Actions and tools are those of the configuration
-// and do not travel.
+// EncodeRequest encodes a request for a decision on o within limit; 0 = no
+// limit. The caller sets the id. Actions and tools are part of the
+// configuration and are not sent.
 func EncodeRequest(o *policy.Observation, limit time.Duration) (*pb.ActRequest, error) {
 	var messages bytes.Buffer
 	e := json.NewEncoder(&messages)
-	e.SetEscapeHTML(false) // as in rl.Content: no page embeds it
+	e.SetEscapeHTML(false) // as in rl.Content: no HTML page embeds it
 	if err := e.Encode(o.Messages); err != nil {
-		return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: "messages", What: "have no JSON form", Err: err}
+		return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: "messages", What: "cannot be encoded as JSON", Err: err}
 	}
 	m := &pb.ActRequest{
 		Messages: messages.Bytes(), Text: strings.ToValidUTF8(o.Text, "\uFFFD"),
@@ -33,17 +33,17 @@ func EncodeRequest(o *policy.Observation, limit time.Duration) (*pb.ActRequest, 
 	if limit > 0 {
 		m.Timeout = uint32(min((limit + time.Millisecond - 1).Milliseconds(), math.MaxUint32))
 	}
-	const columns = 1 << 10 // what the other fields are together, at most
+	const columns = 1 << 10 // an upper bound for the size of the other fields
 	if n := len(m.Messages) + len(m.Text) + len(m.Features) + len(m.Mask) + len(m.Tokens) + columns; n > MaxMessage {
 		return nil, &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Exhausted, Where: "messages",
-			What: "the conversation is too long for a message to a plug-in", Hint: "shorten what the environment says, or end the episode earlier",
+			What: "the conversation is too long for a message to a plug-in", Hint: "shorten the environment's messages, or end the episode earlier",
 		}
 	}
 	return m, nil
 }
 
-// DecodeRequest is the plug-in's side: what it is asked.
+// DecodeRequest decodes the request in the plug-in.
 func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation, error) {
 	o := policy.Observation{
 		Text: m.Text, Actions: c.Actions, Tools: c.Tools, Seed: rl.Seed(m.Seed), Greedy: m.Greedy, Covered: int(m.Covered),
@@ -52,10 +52,10 @@ func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation,
 		return o, broken("messages", "are not UTF-8")
 	}
 	if err := strictjson.Unmarshal(m.Messages, &o.Messages); err != nil {
-		return o, broken("messages", "are no list of messages: %v", err)
+		return o, broken("messages", "are not a list of messages: %v", err)
 	}
 	if o.Covered > len(o.Messages) {
-		return o, broken("covered", "is %d of %d messages", m.Covered, len(o.Messages))
+		return o, broken("covered", "is %d, but there are only %d messages", m.Covered, len(o.Messages))
 	}
 	var err error
 	if len(m.Features) > 0 {
@@ -73,7 +73,7 @@ func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation,
 	return o, err
 }
 
-// values is how many numbers a tensor has; none if it has no shape.
+// values returns how many numbers a tensor has; 0 if it has no shape.
 func values(shape []int) int {
 	n := min(len(shape), 1)
 	for _, d := range shape {

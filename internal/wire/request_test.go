@@ -58,13 +58,13 @@ func TestRequestRoundTrip(t *testing.T) {
 // Promise: a request that does not fit the configuration is refused.
 func TestRequestRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.ActRequest){
-		"messages: are not UTF-8":                       func(m *pb.ActRequest) { m.Messages = []byte("[\"\xff\"]") },
-		"messages: are no list of messages":             func(m *pb.ActRequest) { m.Messages = []byte("{}") },
-		"covered: is 4 of 3 messages":                   func(m *pb.ActRequest) { m.Covered = 4 },
-		"features: column has 8 bytes, not 4 rows of 4": func(m *pb.ActRequest) { m.Features = make([]byte, 8) },
-		"features: value 0 is NaN":                      func(m *pb.ActRequest) { copy(m.Features, "\x00\x00\xc0\x7f") },
-		"mask: column has 3 bytes, not 2 rows of 1":     func(m *pb.ActRequest) { m.Mask = make([]byte, 3) },
-		"tokens: column has 13 bytes":                   func(m *pb.ActRequest) { m.Tokens = append(m.Tokens, 0) },
+		"messages: are not UTF-8":                                 func(m *pb.ActRequest) { m.Messages = []byte("[\"\xff\"]") },
+		"messages: are not a list of messages":                    func(m *pb.ActRequest) { m.Messages = []byte("{}") },
+		"covered: is 4, but there are only 3 messages":            func(m *pb.ActRequest) { m.Covered = 4 },
+		"features: the column has 8 bytes, not 4 rows of 4 bytes": func(m *pb.ActRequest) { m.Features = make([]byte, 8) },
+		"features: value 0 is NaN":                                func(m *pb.ActRequest) { copy(m.Features, "\x00\x00\xc0\x7f") },
+		"mask: the column has 3 bytes, not 2 rows of 1 bytes":     func(m *pb.ActRequest) { m.Mask = make([]byte, 3) },
+		"tokens: the column has 13 bytes":                         func(m *pb.ActRequest) { m.Tokens = append(m.Tokens, 0) },
 	} {
 		o := sampleRequest()
 		m, err := wire.EncodeRequest(&o, 0)
@@ -120,7 +120,7 @@ func TestPolicyConfiguration(t *testing.T) {
 	for says, m := range map[string]*pb.PolicyRequest{
 		"configure.options: 1048577 bytes":          {Options: make([]byte, wire.MaxOptions+1)},
 		"configure.actions: action 1, \"a\"":        {Actions: []string{"a", "a"}},
-		"configure.tools: is no JSON list":          {Tools: []byte("{}")},
+		"configure.tools: is not a JSON list":       {Tools: []byte("{}")},
 		"configure.feature_shape: [0] has a dimens": {FeatureShape: []uint32{0}},
 	} {
 		_, err := wire.DecodePolicyConfiguration(m)

@@ -5,10 +5,10 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// The replies of Publish, Save and Load. Decoders return the plug-in's own
-// fault as failed, and a message that breaks the contract as err.
+// The replies to Publish, Save and Load. Decoders return the plug-in's own error as
+// failed; err means that the message breaks the contract.
 
-// EncodePublished answers Publish: with err, or the version that acts.
+// EncodePublished encodes the answer to Publish: err, or the version that acts.
 func EncodePublished(version uint64, err error) *pb.PublishReply {
 	if err != nil {
 		return &pb.PublishReply{Fault: EncodeFault(err)}
@@ -16,31 +16,31 @@ func EncodePublished(version uint64, err error) *pb.PublishReply {
 	return &pb.PublishReply{Version: version}
 }
 
-// DecodePublished holds the version that acts to the newest.
+// DecodePublished checks that the version that acts is the newest.
 func DecodePublished(m *pb.PublishReply, newest uint64) (failed, err error) {
 	if m.Fault != nil {
 		return DecodeFault(m.Fault), nil
 	}
 	if m.Version != newest {
-		return nil, broken("version", "%d was published where the newest is %d", m.Version, newest)
+		return nil, broken("version", "%d was published, but the newest is %d", m.Version, newest)
 	}
 	return nil, nil
 }
 
-// CheckStateName holds the name of a state to what every engine and file system
-// takes.
+// CheckStateName checks that every engine and file system accepts the name of a
+// state.
 func CheckStateName(name string) error {
 	ok := name != "" && len(name) <= MaxName
 	for _, c := range []byte(name) {
 		ok = ok && (c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
 	}
 	if !ok {
-		return broken("save.name", "%q is not of letters, digits and hyphens", Clean(name, MaxName))
+		return broken("save.name", "%q does not consist of letters, digits and hyphens", Clean(name, MaxName))
 	}
 	return nil
 }
 
-// EncodeSaved answers Save.
+// EncodeSaved encodes the answer to Save.
 func EncodeSaved(state []byte, err error) *pb.SaveReply {
 	if err != nil {
 		return &pb.SaveReply{Fault: EncodeFault(err)}
@@ -48,8 +48,8 @@ func EncodeSaved(state []byte, err error) *pb.SaveReply {
 	return &pb.SaveReply{State: state}
 }
 
-// DecodeSaved returns the state. None is ever empty: that is the state before
-// the first Learn.
+// DecodeSaved returns the state, which is never empty: an empty state means the
+// state before the first Learn.
 func DecodeSaved(m *pb.SaveReply) (state []byte, failed, err error) {
 	if m.Fault != nil {
 		return nil, DecodeFault(m.Fault), nil
@@ -60,7 +60,7 @@ func DecodeSaved(m *pb.SaveReply) (state []byte, failed, err error) {
 	return m.State, nil, nil
 }
 
-// EncodeLoaded answers Load: with err, or the version that acts.
+// EncodeLoaded encodes the answer to Load: err, or the version that acts.
 func EncodeLoaded(version uint64, err error) *pb.LoadReply {
 	if err != nil {
 		return &pb.LoadReply{Fault: EncodeFault(err)}
@@ -68,22 +68,22 @@ func EncodeLoaded(version uint64, err error) *pb.LoadReply {
 	return &pb.LoadReply{Version: version}
 }
 
-// DecodeLoaded returns the version of a loaded state; fresh is whether that is
-// the one before the first Learn.
+// DecodeLoaded returns the version of a loaded state. fresh means that it is
+// the state before the first Learn.
 func DecodeLoaded(m *pb.LoadReply, fresh bool) (version uint64, failed, err error) {
 	if m.Fault != nil {
 		return 0, DecodeFault(m.Fault), nil
 	}
 	if fresh && m.Version != 0 {
-		return 0, nil, broken("version", "is %d before the first update", m.Version)
+		return 0, nil, broken("version", "is %d, but must be 0 before the first update", m.Version)
 	}
 	return m.Version, nil, nil
 }
 
-// CannotLearn is the error of a policy that is asked to learn and does not.
+// CannotLearn returns the error of a policy that should learn but cannot.
 func CannotLearn(name string) error {
 	return &fault.Error{
-		Boundary: fault.Learner, Kind: fault.Refused, Where: name, What: "the policy does not learn",
-		Hint: "train one that does; this one can be evaluated",
+		Boundary: fault.Learner, Kind: fault.Refused, Where: name, What: "the policy cannot learn",
+		Hint: "train a policy that learns; you can only evaluate this one",
 	}
 }

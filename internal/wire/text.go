@@ -21,8 +21,8 @@ func Cut(s string, limit int) string {
 	return s[:end] + "…"
 }
 
-// Clean makes text of a stranger fit to be shown on one line of a terminal:
-// cut to limit bytes, what is not printable escaped.
+// Clean makes untrusted text safe to show on one line of a terminal: it cuts
+// the text to limit bytes and escapes unprintable characters.
 func Clean(s string, limit int) string {
 	s = Cut(s, limit)
 	if strings.IndexFunc(s, unprintable) < 0 {
@@ -40,7 +40,7 @@ func Clean(s string, limit int) string {
 	return Cut(b.String(), limit)
 }
 
-// Lines is Clean for text of several lines, which stay.
+// Lines is Clean for text of several lines. It keeps the line breaks.
 func Lines(s string, limit int) string {
 	lines := strings.Split(Cut(s, limit), "\n")
 	for i := range lines {

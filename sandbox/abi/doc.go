@@ -1,6 +1,6 @@
-// Package abi is the format in which a module reads a trajectory: the "flat"
-// ABI, version 1. It encodes; guests read the buffer in place, and sdk/reward
-// holds the reader for Go.
+// Package abi encodes trajectories in the format that modules read: the "flat" ABI,
+// version 1. Guests read the buffer in place; sdk/reward contains the reader for
+// Go.
 //
 // # Buffer
 //
@@ -14,7 +14,7 @@
 //	        An absent string is empty and still points at a NUL.
 //	table = count u32, offset u32, stride u32. Row i starts at offset + i×stride.
 //	        Readers must use the stride: later revisions append fields to rows
-//	        and to the header (see header_size), and never change what is here.
+//	        and to the header (see header_size), and never change these fields.
 //
 // Header, 184 bytes:
 //
@@ -38,33 +38,33 @@
 //	112 str   group          of the group
 //	120 str   task           of the task
 //	128 value ground_truth   32 bytes
-//	160 i32   prompt_messages  how many messages are the prompt's, or −1 if nobody said
-//	164 u32   as_text        bit 0: the prompt was a text and no list of messages, bit 1: the completion was
-//	168 table fields         count 168, offset 172, stride 176; what messages have beside the rest
+//	160 i32   prompt_messages  how many messages belong to the prompt, or −1 if unknown
+//	164 u32   as_text        bit 0: the prompt was a text, not a list of messages; bit 1: the completion was
+//	168 table fields         count 168, offset 172, stride 176; other fields of messages
 //	180 u32   reserved       0
 //
 // value, 32 bytes, any JSON value:
 //
 //	 0 u32   kind           0 absent, 1 string, 2 number, 3 bool, 4 null, 5 json (list, object, or a number too large)
 //	 4 u32   bool           1 for true
-//	 8 str   json           the JSON as it came
+//	 8 str   json           the JSON text, unchanged
 //	16 str   text           the text of a string; for other kinds the same as json
-//	24 f64   number         of a number, finite; 1 for true; else 0
+//	24 f64   number         the value of a number, finite; 1 for true; else 0
 //
 // Message row, 72 bytes:
 //
 //	 0 u32   role           0 other, 1 system, 2 user, 3 assistant, 4 tool
-//	 4 i32   assistant_index  0-based among the assistant messages behind the
+//	 4 i32   assistant_index  0-based among the assistant messages after the
 //	                          prompt, or −1: the index that step() takes by default
-//	 8 str   role_text      the role; another spelling of it stands in the field as_given
-//	16 str   content        text; of a list of parts, its text parts joined
+//	 8 str   role_text      the role; the field as_given has another original spelling
+//	16 str   content        the text; for a list of parts, its text parts joined
 //	24 str   name
 //	32 str   tool_call_id
 //	40 u32   first_tool_call  row in tool_calls
 //	44 u32   tool_call_count
 //	48 u32   flags          bit 0: content was null, bit 1: content was a list of parts
 //	52 i32   step           row in steps whose action this message is, or −1
-//	56 str   parts          JSON of the list of parts as it came, else empty
+//	56 str   parts          JSON of the list of parts, unchanged, else empty
 //	64 u32   first_field    row in fields
 //	68 u32   field_count
 //
@@ -81,13 +81,13 @@
 //	8 value value          32 bytes
 //
 // Field row, 40 bytes: a field of a message such as reasoning_content. The field
-// as_given is an object of those fields that were written in another form than
-// the one above.
+// as_given is an object with the original form of fields that Merit changed to the
+// form above.
 //
 //	0 str   key
 //	8 value value          32 bytes
 //
-// Step row, 48 bytes: what the environment says about one decision.
+// Step row, 48 bytes: one decision, as the environment recorded it.
 //
 //	 0 i32   message        index in messages of the action's message, or −1
 //	 4 u32   flags          bit 0: action valid, bit 1: terminated, bit 2: truncated
@@ -96,7 +96,7 @@
 //	24 u32   action_kind    0 none, 1 choice, 2 text, 3 tool call
 //	28 i32   choice         index of the choice, else 0
 //	32 str   anchor         the raw state before the action
-//	40 u32   tool_call_count  calls of the action; they stand at its message
+//	40 u32   tool_call_count  calls of the action; the message has them
 //	44 u32   reserved       0
 //
 // Member row, 8 bytes: a complete trajectory buffer inside the group buffer,
@@ -107,23 +107,24 @@
 //
 // # Calls
 //
-// The module exports memory, merit_abi_1() as the mark of this version,
+// The module exports memory, merit_abi_1() as the marker of this version,
 // merit_alloc(size i32) -> ptr i32 (8-aligned, valid until the next
 // merit_alloc), and merit_evaluate(ptr i32, len i32) -> status i32,
 // merit_evaluate_group(ptr i32, len i32) -> status i32, or both;
-// _initialize() is called first if it is exported, and after it, once and
-// instead of evaluations of a built-in conversation, merit_warm_up() if that is.
+// _initialize() is called first if it is exported. Then merit_warm_up() is called
+// once if it is exported; otherwise the host evaluates a built-in conversation.
 // Statuses: 0 scored, 1 invalid, 2 error.
 //
-// From the import module merit_v1, all optional: set_score(f64),
+// The module may import from merit_v1: set_score(f64),
 // step(index i32, base_reward f64),
 // step_metric(index i32, name_ptr i32, name_len i32, value f64),
 // step_reason(index i32, ptr i32, len i32),
 // metric(name_ptr i32, name_len i32, value f64), reason(ptr i32, len i32),
 // error(ptr i32, len i32), log(level i32, ptr i32, len i32; 0 debug, 1 info, 2
 // warning, 3 error), and during merit_evaluate_group member(index i32): the
-// calls after it speak of that member. step_metric and step_reason follow the
-// step() that they speak of. In a group, status 0 means that every member
-// got a score or, by reason() without one, is invalid. While the module starts
-// and warms up it may log; error() refuses it, and any other call does as well.
+// calls after it apply to that member. step_metric and step_reason must follow
+// the step() that they describe. In a group, status 0 means that every member
+// has a score or, after reason() without a score, is invalid. While the module
+// starts and warms up, it may call log; the host rejects a module that then
+// calls error() or any other import.
 package abi

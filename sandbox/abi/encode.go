@@ -13,19 +13,18 @@ import (
 	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
-// TooLarge is the error of an Encoder for input that does not fit its limit.
+// TooLarge is the error of an Encoder for input larger than its limit.
 type TooLarge struct {
 	Limit int // bytes
 }
 
-// Error names the limit.
+// Error returns a message with the limit.
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the input of the reward is larger than %d bytes", e.Limit)
 }
 
-// Encoder writes buffers into one slice that it uses again, so that encoding
-// allocates nothing once the slice has grown. It is not safe for concurrent
-// use.
+// Encoder writes buffers into one slice that it reuses, so that it allocates no
+// memory once the slice has grown. It is not safe for concurrent use.
 type Encoder struct {
 	buf   []byte
 	base  int // start of the trajectory's buffer within buf
@@ -35,7 +34,7 @@ type Encoder struct {
 	keys  []string
 }
 
-// NewEncoder returns an encoder of buffers of at most limit bytes.
+// NewEncoder returns an encoder for buffers of at most limit bytes.
 func NewEncoder(limit int) *Encoder {
 	return &Encoder{limit: min(limit, math.MaxInt32)}
 }
@@ -188,7 +187,7 @@ func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
 	e.put(layout.HeaderLastAssistant, last)
 }
 
-// boundary writes where the prompt ends, if anybody said, and what was a text.
+// boundary writes where the prompt ends, if that is known, and what was a text.
 func (e *Encoder) boundary(t *rl.Trajectory) {
 	n, said := t.Boundary()
 	if !said {
@@ -198,8 +197,8 @@ func (e *Encoder) boundary(t *rl.Trajectory) {
 	e.put(layout.HeaderAsText, int(t.AsText))
 }
 
-// columns lists the keys of the metadata and the columns under names that Merit
-// uses itself, but for those that a rollout has otherwise.
+// columns lists the keys of the metadata, and the columns whose names Merit
+// uses itself, except those that a rollout contains elsewhere.
 func (e *Encoder) columns(t *rl.Trajectory) {
 	e.keys = e.keys[:0]
 	for k := range t.Metadata {
@@ -267,8 +266,8 @@ func (e *Encoder) table(at, count, offset, stride int) {
 	e.put(at+8, stride)
 }
 
-// heap starts the string heap behind the tables, with the NUL that all absent
-// strings share, and points the header's strings at it.
+// heap starts the string heap after the tables, with the NUL that all absent
+// strings share, and points the strings of the header at it.
 func (e *Encoder) heap() {
 	if e.over {
 		return
@@ -325,8 +324,8 @@ func (e *Encoder) str(at int, s string) {
 	e.buf = append(append(e.buf, s...), 0)
 }
 
-// ascii reports whether s is ASCII, at four words a turn: most text is, and
-// utf8.ValidString takes a third of the time of the whole encoding for it.
+// ascii reports whether s is ASCII, four words at a time. Most text is, and
+// utf8.ValidString would take a third of the time of the whole encoding.
 func ascii(s string) bool {
 	const high = 0x8080808080808080
 	b := unsafe.Slice(unsafe.StringData(s), len(s))

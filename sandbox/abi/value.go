@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
-// value writes any JSON at an offset of the current buffer.
+// value writes a JSON value at an offset of the current buffer.
 func (e *Encoder) value(at int, raw json.RawMessage) {
 	trimmed := bytes.TrimSpace(raw)
 	e.bytes(at+layout.ValueJSON, raw)

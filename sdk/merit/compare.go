@@ -17,14 +17,14 @@ import (
 
 // Compared is a finished run in a comparison.
 type Compared struct {
-	Run     string            `json:"run"`    // its directory
+	Run     string            `json:"run"`    // the run directory
 	Config  map[string]string `json:"config"` // the keys in which the runs differ, with values as JSON
 	Summary *run.Summary      `json:"summary"`
 }
 
-// Compare reads the finished runs in dirs, and says in which keys of their
-// configurations they differ, sorted. The value of a key that a run does not
-// have is empty. The error joins what is wrong with each run.
+// Compare reads the finished runs in dirs and returns them with the sorted keys
+// in which their configurations differ. If a run does not have a key, its value
+// is empty. The error joins the problems of all runs.
 func Compare(dirs ...string) (runs []Compared, keys []string, err error) {
 	problems := make([]error, len(dirs))
 	configs := make([]map[string]string, len(dirs))
@@ -47,9 +47,10 @@ func Compare(dirs ...string) (runs []Compared, keys []string, err error) {
 	return runs, keys, nil
 }
 
-// Differences reads the configurations of the runs in dirs, finished or not, and
-// says in which keys they differ, sorted. Values are JSON; a key that a run does
-// not have is not in its map. The error joins what is wrong with each run.
+// Differences reads the configurations of the runs in dirs, finished or not,
+// and returns them with the sorted keys in which they differ. Values are JSON.
+// If a run does not have a key, the key is not in its map. The error joins the
+// problems of all runs.
 func Differences(dirs ...string) (configs []map[string]string, keys []string, err error) {
 	configs = make([]map[string]string, len(dirs))
 	problems := make([]error, len(dirs))
@@ -62,7 +63,7 @@ func Differences(dirs ...string) (configs []map[string]string, keys []string, er
 	return configs, differing(configs), nil
 }
 
-// flatConfig gives every value of a run's configuration under its key path.
+// flatConfig returns every value of a run's configuration by its key path.
 func flatConfig(dir string) (map[string]string, error) {
 	text, err := run.ReadConfig(dir)
 	if err != nil {
@@ -99,14 +100,14 @@ func flatten(into map[string]string, path string, value any) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil { // YAML has numbers that JSON has not
+	if err := enc.Encode(value); err != nil { // YAML has numbers that JSON does not have
 		b.WriteString(fmt.Sprint(value))
 	}
 	into[path] = string(bytes.TrimSpace(b.Bytes()))
 }
 
-// differing returns the keys that do not have one value in all configurations,
-// sorted.
+// differing returns the sorted keys whose value is not the same in all
+// configurations.
 func differing(configs []map[string]string) []string {
 	keys := map[string]bool{}
 	for _, config := range configs {

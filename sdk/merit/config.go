@@ -20,58 +20,62 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Config is a whole configuration, each stage under its key.
+// Config is a complete configuration, with each stage under its key.
 type Config struct {
-	// Seed is what all randomness of a run is derived from.
+	// Seed is the seed from which Merit derives all randomness of a run.
 	Seed uint64 `yaml:"seed" json:"seed" jsonschema:"minimum=0"`
-	// Environment is what is played.
+	// Environment configures what is played.
 	Environment Environment `yaml:"environment" json:"environment"`
-	// Plugins says which plug-ins may run at all.
+	// Plugins lists which plug-ins may run.
 	Plugins Plugins `yaml:"plugins" json:"plugins"`
-	// Rewards are the parts of the reward; their weighted scores add up.
+	// Rewards are the parts of the reward. The score is the sum of their
+	// weighted scores.
 	Rewards []Reward `yaml:"rewards" json:"rewards"`
-	// Sandbox bounds what a reward may use.
+	// Sandbox limits what a reward may use.
 	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
-	// Rollout says how episodes are collected.
+	// Rollout configures how episodes are collected.
 	Rollout rollout.Config `yaml:"rollout" json:"rollout"`
-	// Align says how strictly rewards are joined with steps.
+	// Align configures how strictly results must match steps.
 	Align align.Config `yaml:"align" json:"align"`
-	// Advantage chooses how credit is assigned.
+	// Advantage configures how credit is assigned.
 	Advantage advantage.Config `yaml:"advantage" json:"advantage"`
-	// Traces are what is learnt from in the place of an environment.
+	// Traces configures the traces to learn from instead of an environment.
 	Traces Section `yaml:"traces,omitempty" json:"traces,omitempty" section:"required"`
-	// Policy is who acts and learns: a plug-in if one is named, else the embedded
-	// network, which most of its keys lay out.
+	// Policy configures the policy, which acts and learns: the plug-in, or, if
+	// none is named, the embedded network. Most keys lay out the embedded
+	// network.
 	Policy Policy `yaml:"policy" json:"policy"`
-	// Learner says what differentiates the embedded network.
+	// Learner configures what computes the gradients of the embedded network.
 	Learner learn.Config `yaml:"learner" json:"learner"`
-	// PPO says how the embedded network is updated.
+	// PPO configures how the embedded network is updated.
 	PPO learn.PPOConfig `yaml:"ppo" json:"ppo"`
-	// Train says how long a run is, how it is judged and when it stops.
+	// Train configures how long a run is, how it is evaluated and when it
+	// stops.
 	Train train.Config `yaml:"train" json:"train"`
-	// Evidence says what a policy must show before it takes another's place.
+	// Evidence configures what a policy must show before it replaces another
+	// one.
 	Evidence evidence.Config `yaml:"evidence" json:"evidence"`
-	// Save says which trajectories a run keeps.
+	// Save configures which trajectories a run keeps.
 	Save run.SaveConfig `yaml:"save" json:"save"`
-	// Monitor says which red flags are raised over a run, and what they do.
+	// Monitor configures which red flags a run raises, and what they do.
 	Monitor monitor.Config `yaml:"monitor" json:"monitor"`
-	// Fleet says how a fleet of workers is used where there is one. It changes
-	// nothing of what is written.
+	// Fleet configures how a run uses a fleet of workers, if it has one. It
+	// does not change the files that a run writes.
 	Fleet Section `yaml:"fleet,omitempty" json:"fleet,omitempty" section:"required" resume:"free"`
 
-	// Places says where each value was set.
+	// Places records where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
 }
 
-// Plugins says which plug-ins may run.
+// Plugins lists which plug-ins may run.
 type Plugins struct {
-	// Allow lists the digests, as sha256:…, of the plug-ins that may be started;
-	// empty allows all. A list that holds for every run of a machine is the
-	// file that $MERIT_PLUGINS_ALLOWED names.
+	// Allow lists the digests, as sha256:…, of the plug-ins that Merit may
+	// start; an empty list allows all. The file that $MERIT_PLUGINS_ALLOWED
+	// names is such a list for every run on a machine.
 	Allow []string `yaml:"allow" json:"allow"`
 }
 
-// Validate returns every entry that is not a digest.
+// Validate returns an error for every entry that is not a digest.
 func (p Plugins) Validate() []error {
 	var problems fault.Problems
 	for i, digest := range p.Allow {
@@ -82,7 +86,7 @@ func (p Plugins) Validate() []error {
 	return problems
 }
 
-// allowed is the list as plug-ins are held to it.
+// allowed returns the list, or nil if all plug-ins are allowed.
 func (p Plugins) allowed() []string {
 	if len(p.Allow) == 0 {
 		return nil
@@ -90,54 +94,56 @@ func (p Plugins) allowed() []string {
 	return p.Allow
 }
 
-// Environment names the plug-in that plays and how it is run.
+// Environment names the plug-in to play and configures how Merit runs it.
 type Environment struct {
 	host.Program `yaml:",inline"`
-	// Options are the plug-in's own. A text in them that begins with ./ or ../
-	// is a path, relative to the configuration file.
+	// Options are the options of the plug-in. A text in them that begins with
+	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
 	// Slots is how many episodes of one process step together.
 	Slots int `yaml:"slots" json:"slots" jsonschema:"minimum=1,maximum=65536"`
-	// StartTimeout bounds the start of a process up to the handshake, and each
+	// StartTimeout limits the start of a process up to the handshake, and each
 	// of the two calls after it.
 	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// BatchDeadline is how long a batch of steps may take.
 	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// ResetDeadline is how long a batch with a reset in it may take.
 	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline" resume:"free" jsonschema:"exclusiveMinimum=0"`
-	// Limits bound the process; they are enforced on Linux.
+	// Limits limit the process. They are enforced on Linux.
 	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
 }
 
 // Reward is one part of the reward: a module, a judge or the environment.
 type Reward struct {
-	// Module is the path of a WASM file, of a script, or of a script's folder,
-	// relative to the configuration file. Of a script with several rewards it
-	// names one behind a colon: reward.py:score.
+	// Module is the path of a WASM file, a script or a script's folder,
+	// relative to the configuration file. If a script has several rewards, name
+	// one after a colon: reward.py:score.
 	Module string `yaml:"module,omitempty" json:"module,omitempty"`
-	// With are parameters of a script: keyword arguments in Python, the second
-	// argument in JavaScript. They win over columns of the same name.
+	// With are parameters for a script: keyword arguments in Python, the second
+	// argument in JavaScript. They override columns of the same name.
 	With map[string]any `yaml:"with,omitempty" json:"with,omitempty"`
-	// Batch has one call of a script score several trajectories, where its function
-	// takes lists: "group" gives it the members of a group, a number as many as
-	// follow each other. Empty means what the script says of itself.
+	// Batch makes one call of a script score several trajectories, if its
+	// function takes lists: "group" passes the members of a group, a number
+	// that many consecutive trajectories. If empty, the script decides.
 	Batch string `yaml:"batch,omitempty" json:"batch,omitempty"`
-	// Rubric makes the reward a dual evaluation: the outputs of an episode are
-	// judged by the rubric that an agent wrote and by the stakeholder's, and the
-	// module gets both as its ground truth.
+	// Rubric makes the reward a dual evaluation: the rubric that an agent wrote
+	// and the stakeholder's rubric each judge the outputs of an episode, and
+	// the module receives both results as its ground truth.
 	Rubric RewardSection `yaml:"rubric,omitempty" json:"rubric,omitempty" section:"optional"`
-	// Judge is a language model that scores in the place of a module.
+	// Judge is a language model that scores instead of a module.
 	Judge RewardSection `yaml:"judge,omitempty" json:"judge,omitempty" section:"optional"`
-	// Environment takes the environment's own reward in the place of a module's:
-	// the sum over the steps is the score.
+	// Environment uses the environment's own reward instead of a module: the
+	// score is the sum over the steps.
 	Environment bool `yaml:"environment,omitempty" json:"environment,omitempty"`
-	// Weight multiplies the score and step rewards.
+	// Weight multiplies the score and the step rewards.
 	Weight float64 `yaml:"weight" json:"weight"`
-	// Name stands in metrics and reasons; empty means the module's own.
+	// Name appears in metrics and reasons; if empty, it is the module's own
+	// name.
 	Name string `yaml:"name" json:"name"`
 }
 
-// Reference says which reward of which file it is; it is for modules only.
+// Reference returns the file and function that Module names. It is for modules
+// only.
 func (r Reward) Reference() (sandbox.Reference, error) {
 	ref, err := sandbox.ParseReference(r.Module)
 	ref.Batch = r.Batch
@@ -153,11 +159,12 @@ func (r Reward) Reference() (sandbox.Reference, error) {
 	return ref, nil
 }
 
-// SetDefaults is called for each element of a list before it is read.
+// SetDefaults sets the defaults of an element of a list before the element is
+// read.
 func (r *Reward) SetDefaults() { r.Weight = 1 }
 
-// DefaultConfig returns the defaults of every stage. It lacks an environment and a
-// reward.
+// DefaultConfig returns the defaults of every stage. It has no environment and
+// no reward.
 func DefaultConfig() *Config {
 	h := host.DefaultConfig()
 	return &Config{
@@ -182,8 +189,9 @@ func DefaultConfig() *Config {
 	}
 }
 
-// Host returns what internal/host needs to start the environment for a split,
-// but for Path, which is Plugin after a look-up, and Log.
+// Host returns the configuration that internal/host needs to start the
+// environment for a split. The caller sets Log and Path, which is Plugin and
+// not yet looked up.
 func (e Environment) Host(split string) (host.Config, error) {
 	text, err := optionsJSON(e.Options)
 	return host.Config{
@@ -192,13 +200,14 @@ func (e Environment) Host(split string) (host.Config, error) {
 	}, err
 }
 
-// Validate returns every problem of e, with key paths relative to the section.
+// Validate returns all problems of e, with key paths relative to the section.
 func (e Environment) Validate() []error {
 	h, err := e.Host(train.SplitTrain)
 	return validPlugin(h.Validate, err)
 }
 
-// validPlugin returns the problems of a plug-in, or why its options are no JSON.
+// validPlugin returns the problems of a plug-in, or the error of encoding its
+// options as JSON.
 func validPlugin(validate func() []error, options error) []error {
 	if options == nil {
 		return validate()
@@ -208,7 +217,7 @@ func validPlugin(validate func() []error, options error) []error {
 	return p
 }
 
-// optionsJSON gives a plug-in its options.
+// optionsJSON returns the options of a plug-in as a JSON object.
 func optionsJSON(options map[string]any) (json.RawMessage, error) {
 	if options == nil {
 		options = map[string]any{}
@@ -216,15 +225,15 @@ func optionsJSON(options map[string]any) (json.RawMessage, error) {
 	return json.Marshal(options)
 }
 
-// Settings returns what the training loop needs of c.
+// Settings returns the settings of the training loop.
 func (c *Config) Settings() train.Settings {
 	return train.Settings{
 		Seed: c.Seed, Rollout: c.rollout(), Align: c.Align, Advantage: c.Advantage, Train: c.Train, Save: c.Save, Monitor: c.Monitor,
 	}
 }
 
-// rollout returns how episodes are collected: a policy behind a plug-in is
-// asked for every slot on its own.
+// rollout returns how episodes are collected. A policy behind a plug-in gets a
+// separate request for every slot.
 func (c *Config) rollout() rollout.Config {
 	r := c.Rollout
 	if c.Policy.Plugin != "" && r.InFlight == 0 {

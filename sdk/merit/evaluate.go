@@ -16,34 +16,37 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// EvaluateOptions say which file is scored and where the results go.
+// EvaluateOptions configure which file Evaluate scores and where it writes the
+// results.
 type EvaluateOptions struct {
-	// Data is a file of trajectories: one JSON object with messages a line, or the
-	// rows of Parquet, CSV or TSV; plain, and but for Parquet .zst or .gz. "-" is
-	// Stdin.
+	// Data is a file of trajectories: JSON Lines with messages, or the rows of
+	// Parquet, CSV or TSV. All but Parquet may be compressed (.zst or .gz). "-"
+	// is Stdin.
 	Data string
-	// Out is where one result a line is written, in the order of the data; it
-	// appears whole or not at all, compressed if it ends in .zst or .gz, as
-	// Parquet if it ends in .parquet. "-" is Stdout; empty writes none.
+	// Out is the file to write one result per line to, in the order of the
+	// data. Either the complete file appears or none. It is compressed if its
+	// name ends in .zst or .gz, and Parquet if it ends in .parquet. "-" is
+	// Stdout; if empty, no results are written.
 	Out string
-	// Parallel is how many evaluations run at one time; 0 is one for each
-	// processor. It changes no byte of the results.
+	// Parallel is how many evaluations run at once; 0 = one per CPU. It does
+	// not change the results.
 	Parallel int
 
-	// Columns take fields of trajectories from other columns of the data.
+	// Columns map fields of trajectories to columns of the data with other
+	// names.
 	Columns []jsonl.Column
 	// SkipBad omits lines that cannot be used; the summary lists them.
 	SkipBad bool
-	// Resume goes on with an earlier Evaluate of the same data, rewards and
-	// limits that stopped with a *scoring.Unfinished, if there was one.
+	// Resume continues an earlier Evaluate of the same data, rewards and limits
+	// that returned a *scoring.Unfinished. Without one, Evaluate starts over.
 	Resume bool
-	// Warn is told once if the reward reads a ground truth that the data does
-	// not have; nil logs it.
+	// Warn is called once if the reward reads a ground truth that the data does
+	// not have; if nil, the warning is logged.
 	Warn func(error)
 
-	// Evaluator, if it is set, scores in the place of this process, such as a fleet
-	// for these rewards, and Chunk is how many trajectories it is given at one
-	// time; 0 is scoring.ChunkTrajectories.
+	// Evaluator, if set, scores instead of this process, for example a fleet
+	// that has loaded these rewards. Chunk is how many trajectories it receives
+	// at once; 0 = scoring.ChunkTrajectories.
 	Evaluator scoring.Evaluator
 	Chunk     int
 
@@ -51,13 +54,13 @@ type EvaluateOptions struct {
 	Stdout io.Writer // os.Stdout if nil
 }
 
-// Evaluate scores every trajectory of a file, in bounded memory. Trajectories
-// without a score are no error of Evaluate: see the Unscored of the summary. If
-// it stops with results that a later call can resume, the error is a
+// Evaluate scores every trajectory of a file, in bounded memory. A trajectory
+// without a score is not an error of Evaluate: see the Unscored of the summary.
+// If Evaluate stops with results that a later call can resume, the error is a
 // *scoring.Unfinished.
 func (r *Rewards) Evaluate(ctx context.Context, o EvaluateOptions) (*scoring.Summary, error) {
 	if o.Resume && (o.Out == "" || o.Out == "-") {
-		return nil, misuse("only results that go to a file can be resumed", "name the file")
+		return nil, misuse("only results that are written to a file can be resumed", "name a file in EvaluateOptions.Out")
 	}
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
@@ -93,7 +96,7 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	}
 	group, batch := reward.Units(r.Parts)
 	doubts := scoring.NewDoubts(reward.NewPool(r.Parts, 1))
-	doubts.LeastConstant = 2 // of a whole data set
+	doubts.LeastConstant = 2 // for a whole data set
 	if o.Evaluator == nil {
 		o.Evaluator = reward.NewPool(r.Parts, o.Parallel)
 	}
@@ -104,7 +107,7 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	}
 }
 
-// groundTruth says whether any reward reads it.
+// groundTruth returns whether any reward reads the ground truth.
 func (r *Rewards) groundTruth() reward.Use {
 	use := reward.UseIgnored
 	for _, p := range r.Parts {
@@ -118,11 +121,12 @@ func (r *Rewards) groundTruth() reward.Use {
 	return use
 }
 
-// namesColumns says that a function has parameters for the columns that it reads,
-// so that nobody has to guess what it takes from its keyword arguments.
+// namesColumns reports whether a function has parameters for the columns that
+// it reads, so that Merit need not guess them from its keyword arguments.
 func namesColumns(info reward.Info) bool { return info.Entry != nil && len(info.Entry.Asks) > 0 }
 
-// settings lists what the bytes of results are a function of, beside the data.
+// settings lists everything that determines the bytes of results, apart from
+// the data.
 func (r *Rewards) settings(o EvaluateOptions) []scoring.Setting {
 	version := ReadVersion()
 	list := []scoring.Setting{{Name: "merit", Value: strings.TrimSpace(version.Version + " " + version.Revision)}}
@@ -138,7 +142,7 @@ func (r *Rewards) settings(o EvaluateOptions) []scoring.Setting {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		add("sandbox."+name, limits.FieldByIndex(f.Index))
 	}
-	if r.sandbox.Isolation == sandbox.Shared { // the others give the same bytes
+	if r.sandbox.Isolation == sandbox.Shared { // the other modes give the same bytes
 		add("sandbox.isolation", r.sandbox.Isolation)
 	}
 	for _, c := range o.Columns {

@@ -95,5 +95,5 @@ func TestEvaluateFile(t *testing.T) {
 	require.Equal(t, want, got)
 	o.Out = ""
 	_, err = load().Evaluate(t.Context(), o)
-	require.ErrorContains(t, err, "only results that go to a file can be resumed")
+	require.ErrorContains(t, err, "only results that are written to a file can be resumed")
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// LoadConfig reads the configuration at path, puts overrides of the form
-// key.path=value over it, and checks the result. The error joins every problem,
-// each a *fault.Error whose Where is file:line: key.path. Relative paths in the
-// file become relative to the working directory.
+// LoadConfig reads the configuration at path, applies overrides of the form
+// key.path=value, and checks the result. The error joins all problems, each a
+// *fault.Error whose Where is file:line: key.path. LoadConfig makes relative
+// paths in the file relative to the working directory.
 //
-// With an error that is not about reading the file, the configuration is
-// returned too, as far as it could be read.
+// If the file can be read but has problems, LoadConfig returns both the error
+// and the part of the configuration that it could read.
 func LoadConfig(path string, overrides ...string) (*Config, error) {
 	return load(path, overrides, (*Config).Validate)
 }
 
-// LoadPartial is LoadConfig for a program that brings an environment or a
-// scorer of its own: the file may lack both. Open says what is still missing.
+// LoadPartial is LoadConfig for a program that brings its own environment or
+// scorer: the file may lack both. Open reports what is still missing.
 func LoadPartial(path string, overrides ...string) (*Config, error) {
 	return load(path, overrides, func(c *Config) []error { return c.problems(false, false) })
 }
@@ -29,8 +29,8 @@ func LoadRun(dir string, overrides ...string) (*Config, error) {
 	return LoadPartial(filepath.Join(dir, run.ConfigFile), overrides...)
 }
 
-// ParseConfig is LoadConfig for text that came from source; paths in it are
-// relative to dir.
+// ParseConfig is LoadConfig for text; source names it in errors. Paths in the
+// text are relative to dir.
 func ParseConfig(source string, text []byte, dir string, overrides ...string) (*Config, error) {
 	return parse(source, text, dir, overrides, (*Config).Validate)
 }
@@ -62,8 +62,8 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 	return c, d.Err()
 }
 
-// PlayConfig is a configuration without a file, as overrides of the form
-// key.path=value make it, for a program that only plays.
+// PlayConfig returns a configuration without a file, made of overrides of the
+// form key.path=value, for a program that only plays.
 func PlayConfig(overrides ...string) (*Config, error) {
 	return parse("", nil, "", overrides, func(c *Config) []error { return c.problems(false, false) })
 }

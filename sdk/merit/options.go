@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// Option changes what a session is made of.
+// Option replaces or adds a part of a session.
 type Option func(*options)
 
 type options struct {
@@ -27,7 +27,7 @@ type options struct {
 	getenv   func(string) string
 	refused  func(module string, err error) error
 	outdated bool
-	places   config.Places // of the configuration, if there is one
+	places   config.Places // from the configuration, if there is one
 }
 
 func newOptions(list []Option) options {
@@ -45,23 +45,23 @@ func newOptions(list []Option) options {
 }
 
 // OpenEnv starts an environment that plays a split (train, validation or test)
-// for a worker numbered from 0. Each worker has its own. The context bounds the
-// start only. All environments that it returns have the same env.Spec, and the
-// start of an episode must be a function of the split and the seed.
+// for a worker, numbered from 0. Each worker has its own environment. The
+// context limits only the start. All environments must have the same env.Spec,
+// and the start of an episode must be a function of the split and the seed.
 type OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error)
 
-// WithEnvironment plays an environment of this process in place of the
+// WithEnvironment plays an environment of this process instead of the
 // configuration's plug-in, which may then be empty.
 func WithEnvironment(open OpenEnv) Option { return func(o *options) { o.open = open } }
 
-// OpenPolicy makes an untrained policy for an environment of spec. It is asked
-// to learn at most updates times; -1 means that it only acts, or loads what
-// another has saved. What it decides and learns must be a function of its
-// settings and of what it is given. The context bounds the start only.
+// OpenPolicy makes an untrained policy for an environment with spec. The policy
+// learns at most updates times. -1 means that it only acts, or loads a state
+// that another policy saved. What it decides and learns must be a function of
+// its settings and its inputs. The context limits only the start.
 type OpenPolicy func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error)
 
-// WithPolicy trains and plays a policy of this process in place of the
-// configuration's.
+// WithPolicy trains and plays a policy of this process instead of the
+// configuration's policy.
 func WithPolicy(open OpenPolicy) Option { return func(o *options) { o.policy = open } }
 
 // WithScorer adds a scorer of this process to the configuration's rewards,
@@ -71,41 +71,40 @@ func WithScorer(s reward.Scorer, weight float64) Option {
 	return func(o *options) { o.scorers = append(o.scorers, reward.Weighted{Scorer: s, Weight: weight}) }
 }
 
-// Recordings are what others have played before a run, which learns from it in
-// the place of episodes that it plays. internal/traces/learning makes them of
-// traces.
+// Recordings are episodes that others played earlier. A run learns from them
+// instead of playing episodes. internal/traces/learning makes them from traces.
 type Recordings struct {
 	About run.Traces // for the manifest
-	Spec  env.Spec   // what a policy that learns from them is made for
-	// Player gives those of a split, scored by scoring, to p. That of the train
-	// split is a train.Recorded.
+	Spec  env.Spec   // the form of environment that a policy learns for
+	// Player returns a player that gives the recordings of a split, scored by
+	// scoring, to p. The player of the train split is a train.Recorded.
 	Player func(split string, p policy.Policy, scoring *credit.Pipeline) train.Player
 }
 
-// WithRecordings trains from r. The configuration needs no environment then, and
-// no reward if the options bring a scorer; without an environment, evaluations are
-// estimates from what is held out.
+// WithRecordings trains from r. The configuration then needs no environment,
+// and no reward if the options add a scorer. Without an environment,
+// evaluations are estimates from held-out recordings.
 func WithRecordings(r Recordings) Option { return func(o *options) { o.recorded = &r } }
 
-// WithLogger writes what happens to log; nil, the default, is nowhere.
+// WithLogger logs to log. If log is nil, the default, nothing is logged.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 
-// WithProgress tells r how far training, rollouts and evaluations are; nil, the
-// default, is nobody.
+// WithProgress reports the progress of training, rollouts and evaluations to r.
+// If r is nil, the default, nothing is reported.
 func WithProgress(r train.Reporter) Option { return func(o *options) { o.progress = r } }
 
 // WithVariables looks up environment variables (MERIT_PLUGINS, MERIT_CACHE,
-// XDG_CACHE_HOME, HOME) with getenv in place of os.Getenv.
+// XDG_CACHE_HOME, HOME) with getenv instead of os.Getenv.
 func WithVariables(getenv func(string) string) Option {
 	return func(o *options) { o.getenv = getenv }
 }
 
 // WithRefusal lets explain replace the error of a module that the sandbox
-// refuses, for programs that can say more to its author.
+// rejects, for programs that can tell its author more.
 func WithRefusal(explain func(module string, err error) error) Option {
 	return func(o *options) { o.refused = explain }
 }
 
-// WithOutdated loads modules whose sources have changed since they were built,
-// for programs that know by a digest which module they want.
+// WithOutdated also loads modules whose sources have changed since they were
+// built, for programs that identify a module by its digest.
 func WithOutdated() Option { return func(o *options) { o.outdated = true } }

@@ -21,9 +21,9 @@ func (c *Config) join(dir string) {
 	})
 }
 
-// eachPath replaces every path in c. A plug-in without a slash is a name. In a
-// plug-in's options, which Merit does not know, a text that begins with ./ or
-// ../ is a path.
+// eachPath replaces every path in c. A plug-in without a slash is a name, not a
+// path. Merit does not know the options of a plug-in, so a text in them that
+// begins with ./ or ../ is a path.
 func (c *Config) eachPath(replace func(string) string) {
 	for i := range c.Rewards {
 		c.Rewards[i].EachPath(replace)
@@ -36,8 +36,8 @@ func (c *Config) eachPath(replace func(string) string) {
 	EachPluginPath(&c.Policy.Plugin, &c.Policy.Options, replace)
 }
 
-// EachPluginPath replaces the path of a plug-in, if it is one and no name, and
-// every path in its options.
+// EachPluginPath replaces the path of a plug-in, unless it is a name, and every
+// path in its options.
 func EachPluginPath(plugin *string, options *map[string]any, replace func(string) string) {
 	explicit := func(path string) string {
 		if path = replace(path); filepath.IsAbs(path) || strings.HasPrefix(path, "../") {
@@ -61,7 +61,7 @@ func (r *Reward) EachPath(replace func(string) string) {
 	r.Judge, r.Rubric = moved(r.Judge, replace), moved(r.Rubric, replace)
 }
 
-// eachText returns v with every text that begins with ./ or ../ replaced.
+// eachText returns v after it replaced every text that begins with ./ or ../.
 func eachText(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -84,8 +84,8 @@ func eachText(v any, replace func(string) string) any {
 	return v
 }
 
-// Marshal returns the resolved file: every key with its value, paths relative
-// to dir, where the file will lie.
+// Marshal returns the resolved file: every key with its value. Paths are
+// relative to dir, the folder that the file will be in.
 func (c *Config) Marshal(dir string) ([]byte, error) {
 	g := *c
 	g.Rewards = append([]Reward(nil), c.Rewards...)
@@ -93,17 +93,18 @@ func (c *Config) Marshal(dir string) ([]byte, error) {
 	return config.Marshal(g)
 }
 
-// Environment variables that say where things are.
+// Environment variables that name folders.
 const (
-	PluginsVariable = "MERIT_PLUGINS" // folders that are searched for plug-ins before all others
-	cacheVariable   = "MERIT_CACHE"   // the folder of compiled modules; "off" keeps none
+	PluginsVariable = "MERIT_PLUGINS" // folders to search for plug-ins before all others
+	cacheVariable   = "MERIT_CACHE"   // the folder for compiled modules; "off" stores none
 )
 
-// PluginFolders returns where plug-ins are searched, in this order: the folders
-// of $MERIT_PLUGINS, those that are built into the program (disk.BuiltIn stands for
-// them), the folder plugins beside the running binary, share/merit/plugins of its
-// installation, bin/plugins in the working directory, those that were installed,
-// those that came with an engine.
+// PluginFolders returns the folders to search for plug-ins, in this order: the
+// folders of $MERIT_PLUGINS; the plug-ins built into the program (as
+// disk.BuiltIn); the folder plugins next to the running binary;
+// share/merit/plugins of its installation; bin/plugins in the working
+// directory; the folder of installed plug-ins; the plug-ins of an installed
+// engine.
 func PluginFolders(getenv func(string) string) []string {
 	var folders []string
 	seen := map[string]bool{}
@@ -133,9 +134,9 @@ func PluginFolders(getenv func(string) string) []string {
 	return folders
 }
 
-// CacheFolder returns where compiled modules are kept between runs of a
-// program: $MERIT_CACHE, or merit in the user's cache folder. It is empty if
-// there is no such place, or none is wanted.
+// CacheFolder returns the folder that keeps compiled modules between runs of a
+// program: $MERIT_CACHE, or merit in the user's cache folder. It returns "" if
+// there is no such folder or $MERIT_CACHE is off.
 func CacheFolder(getenv func(string) string) string {
 	if folder := getenv(cacheVariable); folder == "off" {
 		return ""

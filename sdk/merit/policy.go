@@ -20,25 +20,25 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// Policy is who acts and learns: a plug-in if one is named, else the embedded
-// network, which the other keys lay out.
+// Policy configures the policy, which acts and learns: the plug-in, or, if
+// Plugin is empty, the embedded network with the layout of PolicyConfig.
 type Policy struct {
 	host.Program `yaml:",inline"`
-	// Options are the plug-in's own. A text in them that begins with ./ or ../
-	// is a path, relative to the configuration file.
+	// Options are the options of the plug-in. A text in them that begins with
+	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options" resume:"url,key_env,concurrency,patience,queue"`
-	// StartTimeout bounds the start of the process up to the handshake.
+	// StartTimeout limits the start of the process, up to the handshake.
 	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
-	// ConfigureTimeout bounds the building of the policy: a model is loaded, an
-	// engine is asked for one.
+	// ConfigureTimeout limits how long the policy may take to build, for
+	// example to load a model or to connect to an engine.
 	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
-	// LearnTimeout bounds each update, and each publishing, saving and loading
-	// of weights; 0 = as long as it takes.
+	// LearnTimeout limits each update, and each call that publishes, saves or
+	// loads weights; 0 = no limit.
 	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout" resume:"free"`
-	// Limits bound the process; they are enforced on Linux.
+	// Limits limit the process. They are enforced on Linux.
 	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
-	// Restarts says how often a process that dies is started again while it
-	// answers nothing.
+	// Restarts configures how often Merit restarts a process that dies before
+	// it answers a request.
 	Restarts backoff.Config `yaml:"restarts" json:"restarts" resume:"free"`
 
 	learn.PolicyConfig `yaml:",inline"`
@@ -52,8 +52,9 @@ func defaultPolicy() Policy {
 	}
 }
 
-// Host returns what internal/host needs to start the policy, but for Path, which
-// is Plugin after a look-up, what it plays, and Log.
+// Host returns the configuration that internal/host needs to start the policy.
+// The caller sets Log, the form of the environment, and Path, which is Plugin
+// and not yet looked up.
 func (p Policy) Host() (host.PolicyConfig, error) {
 	options, err := optionsJSON(p.Options)
 	return host.PolicyConfig{
@@ -62,7 +63,7 @@ func (p Policy) Host() (host.PolicyConfig, error) {
 	}, err
 }
 
-// Validate returns every problem of p, with key paths relative to the section.
+// Validate returns all problems of p, with key paths relative to the section.
 func (p Policy) Validate() []error {
 	h, err := p.Host()
 	problems := fault.Problems(validPlugin(h.Validate, err))
@@ -70,13 +71,13 @@ func (p Policy) Validate() []error {
 		return append(problems, p.PolicyConfig.Validate()...)
 	}
 	if embedded := learn.DefaultPolicyConfig(); len(config.Differences(&p.PolicyConfig, &embedded)) > 0 {
-		problems.Invalid("plugin", "is set, and so is the layout of the embedded network, which then does not act", "remove one of the two")
+		problems.Invalid("plugin", "is set together with keys of the embedded network, which it replaces", "remove one of the two")
 	}
 	return problems
 }
 
-// openPolicy says how the policy of the options or, if they have none, of the
-// configuration is made.
+// openPolicy returns the function that makes the policy: that of the options if
+// they have one, else that of the configuration.
 func (c *Config) openPolicy(o *options) OpenPolicy {
 	switch {
 	case o.policy != nil:
@@ -94,7 +95,7 @@ func (c *Config) openPolicy(o *options) OpenPolicy {
 	return c.openNetwork
 }
 
-// hostPolicy is how the plug-in of the policy is started for an environment of
+// hostPolicy returns how to start the policy's plug-in for an environment with
 // spec.
 func (c *Config) hostPolicy(o *options, spec env.Spec, updates int) (host.PolicyConfig, error) {
 	h, err := c.Policy.Host()
@@ -109,9 +110,10 @@ func (c *Config) hostPolicy(o *options, spec env.Spec, updates int) (host.Policy
 	return h, err
 }
 
-// learner opens the policy of a run that learns updates times, so that the run's
-// manifest can say who it is. What it returns gives that policy first, and
-// opens another each time after that; release closes one that nobody took.
+// learner opens the policy of a run with updates updates early, so that the
+// manifest of the run can describe it. The returned open gives that policy
+// first and opens a new one on each later call; release closes the first one if
+// open was never called.
 func (s *Session) learner(ctx context.Context, o *options, updates int) (open OpenPolicy, release func() error, err error) {
 	another := s.Config.openPolicy(o)
 	if o.policy != nil || s.Config.Policy.Plugin == "" {
@@ -125,8 +127,8 @@ func (s *Session) learner(ctx context.Context, o *options, updates int) (open Op
 	s.Player = s.Config.WhoActs(first)
 	if !spec.Learns {
 		s.idle = s.Config.Places.Explain("policy", &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s does not learn, it only plays", spec.Name),
-			Hint: "train with one that does, such as tinker or the embedded network",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s cannot learn, it only plays", spec.Name),
+			Hint: "train with a policy that learns, such as tinker or the embedded network",
 		})
 	}
 	if s.Player.Digest, err = s.Config.policyDigest(o); err != nil {
@@ -147,7 +149,7 @@ func (s *Session) learner(ctx context.Context, o *options, updates int) (open Op
 	}, nil
 }
 
-// policyDigest identifies the binary of the policy's plug-in.
+// policyDigest returns the digest of the binary of the policy's plug-in.
 func (c *Config) policyDigest(o *options) (string, error) {
 	path, err := find(c, "policy.plugin", c.Policy.Plugin, o.getenv)
 	if err != nil {
@@ -169,9 +171,10 @@ func (c *Config) openNetwork(_ context.Context, spec env.Spec, updates int) (pol
 	return learn.NewAgent(c.Policy.PolicyConfig, c.Learner, &ppo, in, seed)
 }
 
-// OpenPlayer makes the policy that cfg lays out, for the environment of s: as
-// checkpoint has it, or untrained where that is nil. It only acts; close it. A
-// nil cfg is the session's.
+// OpenPlayer makes the policy that cfg configures, for the environment of s,
+// with the weights of checkpoint, or untrained if checkpoint is nil. The policy
+// only acts. The caller closes it. If cfg is nil, OpenPlayer uses the
+// configuration of the session.
 func (s *Session) OpenPlayer(ctx context.Context, cfg *Config, checkpoint *run.Checkpoint) (policy.Learner, error) {
 	if cfg == nil {
 		cfg = s.Config
@@ -179,9 +182,10 @@ func (s *Session) OpenPlayer(ctx context.Context, cfg *Config, checkpoint *run.C
 	return cfg.player(ctx, &s.options, s.spec(), checkpoint)
 }
 
-// OpenPlayer makes the policy that c lays out for an environment of spec, or for
-// calls of that form that are no environment's: as checkpoint has it, or
-// untrained where that is nil. It only acts; close it.
+// OpenPlayer makes the policy that c configures, for an environment with spec
+// or for calls of the same form without an environment. The policy has the
+// weights of checkpoint, or is untrained if checkpoint is nil. It only acts.
+// The caller closes it.
 func (c *Config) OpenPlayer(ctx context.Context, spec env.Spec, checkpoint *run.Checkpoint, opts ...Option) (policy.Learner, error) {
 	o := newOptions(opts)
 	return c.player(ctx, &o, spec, checkpoint)
@@ -205,8 +209,8 @@ func (c *Config) player(ctx context.Context, o *options, spec env.Spec, checkpoi
 	return p, nil
 }
 
-// player makes the policy that a rollout asks for, untrained or as a checkpoint has
-// it, and says who that is.
+// player makes the policy for a rollout, untrained or with the weights of a
+// checkpoint, and describes it.
 func (s *Session) player(ctx context.Context, checkpoint string) (p policy.Learner, who run.Player, err error) {
 	var c *run.Checkpoint
 	if checkpoint != "" {
@@ -226,7 +230,8 @@ func (s *Session) player(ctx context.Context, checkpoint string) (p policy.Learn
 	return p, who, nil
 }
 
-// WhoActs says who p, that c lays out, is; nil for the embedded network.
+// WhoActs describes p, a policy that c configures. It returns nil for the
+// embedded network.
 func (c *Config) WhoActs(p policy.Learner) *run.Policy {
 	if c.Policy.Plugin == "" {
 		return nil

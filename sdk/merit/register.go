@@ -12,15 +12,16 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Section is a part of a configuration that belongs to a feature: a pointer to a
-// struct of the feature, with the tags that core/config reads. Copies of a Config
-// share their sections: change a copy of a section, not the section. A section
-// with paths in it has a method EachPath, as config.Stage has.
+// Section is a part of a configuration that belongs to a feature. It is a
+// pointer to a struct of the feature, with the tags that core/config reads.
+// Copies of a Config share their sections, so copy a section before you change
+// it. A section that contains paths has a method EachPath, as config.Stage
+// does.
 type Section interface {
-	// SetDefaults is called before the section is read.
+	// SetDefaults sets the defaults before the section is read.
 	SetDefaults()
-	// Validate returns every problem, each a *fault.Error whose Where is a key path
-	// relative to the section.
+	// Validate returns all problems, each a *fault.Error whose Where is a key
+	// path relative to the section.
 	Validate() []error
 }
 
@@ -34,15 +35,15 @@ type TracesSection interface {
 // RewardSection is a section of a reward that opens a scorer.
 type RewardSection interface {
 	Section
-	// OpenReward opens the scorer, whose Close frees what it holds. An error of the
-	// boundary Config has a key path relative to the section as its Where.
+	// OpenReward opens the scorer; its Close frees the resources. In an error
+	// of the boundary Config, Where is a key path relative to the section.
 	OpenReward(ctx context.Context, o RewardOptions) (OpenedReward, error)
 }
 
-// RewardOptions are what a section of a reward gets to open its scorer.
+// RewardOptions are the inputs of a section that opens a scorer.
 type RewardOptions struct {
-	Module  reward.Scorer  // the module that has the section beside it; nil if there is none
-	Sandbox sandbox.Config // bounds what the scorer runs
+	Module  reward.Scorer  // the module of the same reward; nil if it has none
+	Sandbox sandbox.Config // limits what the scorer runs
 	Getenv  func(string) string
 	Log     *slog.Logger
 }
@@ -50,21 +51,21 @@ type RewardOptions struct {
 // OpenedReward is a scorer that a section of a reward has opened.
 type OpenedReward struct {
 	Scorer reward.Scorer
-	// Ready asks what the scorer depends on whether it is there. It is called after
-	// all rewards are open; nil asks nothing.
+	// Ready checks that the services that the scorer needs are available. It is
+	// called after all rewards are open; nil checks nothing.
 	Ready func(context.Context) error
 	Close func() error
 }
 
-// Sampler is a scorer that needs an episode of its own to be tried on.
+// Sampler is a scorer that Try must try on an episode of the scorer's choice.
 type Sampler interface {
-	// Sample returns the episode; nil if there is nothing to try.
+	// Sample returns the episode, or nil if there is nothing to try.
 	Sample() (*rl.Trajectory, error)
 }
 
-// Adviser is a scorer that knows where its own failures lie.
+// Adviser is a scorer that can explain its failures.
 type Adviser interface {
-	// Advice returns the boundary of a failure, and what the user should do.
+	// Advice returns the boundary of a failure and the hint for the user.
 	Advice() (where fault.Boundary, hint string)
 }
 
@@ -77,28 +78,29 @@ const (
 	keyRubric  = keyRewards + "rubric"
 )
 
-// sections are the types of the sections that features have registered, by key.
+// sections maps a key to the type of the section that a feature registered.
 var sections = map[string]reflect.Type{}
 
-// makeReport is the report that a feature has registered; nil makes none.
+// makeReport makes the report of a run; nil if no feature has registered one.
 var makeReport func(dir string) ([]byte, error)
 
-// RegisterTraces makes sections of the type of s the section traces. Like the
-// other functions that register, it is called while the program starts.
+// RegisterTraces registers the type of s for the section traces. Like the other
+// Register functions, it must be called while the program starts.
 func RegisterTraces(s TracesSection) { register(keyTraces, s) }
 
-// RegisterFleet makes sections of the type of s the section fleet.
+// RegisterFleet registers the type of s for the section fleet.
 func RegisterFleet(s Section) { register(keyFleet, s) }
 
-// RegisterJudge makes sections of the type of s what rewards[].judge holds: a
-// scorer in the place of a module.
+// RegisterJudge registers the type of s for rewards[].judge, a scorer instead
+// of a module.
 func RegisterJudge(s RewardSection) { register(keyJudge, s) }
 
-// RegisterRubric makes sections of the type of s what rewards[].rubric holds: a
-// scorer around a module.
+// RegisterRubric registers the type of s for rewards[].rubric, a scorer around
+// a module.
 func RegisterRubric(s RewardSection) { register(keyRubric, s) }
 
-// RegisterReport sets what makes report.html from the folder of a finished run.
+// RegisterReport sets the function that makes report.html from the directory of
+// a finished run.
 func RegisterReport(report func(dir string) ([]byte, error)) { makeReport = report }
 
 func register(key string, s Section) {
@@ -108,8 +110,8 @@ func register(key string, s Section) {
 	sections[key] = reflect.TypeOf(s).Elem()
 }
 
-// newSection returns the section at key with its defaults, or nil if the program
-// does not have its feature.
+// newSection returns the section at key with its defaults, or nil if the
+// program does not include its feature.
 func newSection[S Section](key string) (s S) {
 	if t, ok := sections[key]; ok {
 		s = reflect.New(t).Interface().(S)

@@ -13,22 +13,23 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Rewards are loaded modules, the sandbox that runs them, judges, and the
+// Rewards are loaded modules with the sandbox that runs them, judges, and the
 // scorers of this process.
 type Rewards struct {
 	Parts   []reward.Weighted
 	Modules []*sandbox.Module // in the order of Parts
 
-	opened  []OpenedReward // by sections of rewards
+	opened  []OpenedReward // the scorers that sections of rewards opened
 	options options
 	sandbox sandbox.Config
 	runtime *sandbox.Runtime // nil without modules
 }
 
-// LoadRewards loads every module and judge of list, or says what is wrong with
-// each. A script is a module too: a .py or .js file, or the folder of one. A
-// module whose sources have changed since it was built is refused. The
-// server of a judge is asked whether it has the model and accepts the key.
+// LoadRewards loads every module and judge of list. If some cannot be loaded,
+// its error lists all of them. A script, that is a .py or .js file or its
+// folder, is also a module. LoadRewards rejects a module whose sources have
+// changed since it was built, and checks that a judge's server has the model
+// and accepts the key.
 func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ...Option) (*Rewards, error) {
 	return loadRewards(ctx, cfg, list, newOptions(opts))
 }
@@ -50,16 +51,16 @@ func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o optio
 	return r, nil
 }
 
-// checkScorers looks at what a program adds, as Config.Validate does at what a
-// file names.
+// checkScorers checks the scorers that the program adds, as Config.Validate
+// checks the rewards of a file.
 func checkScorers(scorers []reward.Weighted) error {
 	var problems []error
 	for i, s := range scorers {
 		switch {
 		case s.Scorer == nil:
-			problems = append(problems, misuse(fmt.Sprintf("scorer %d of the program is nil", i+1), "give WithScorer a scorer"))
+			problems = append(problems, misuse(fmt.Sprintf("scorer %d of the program is nil", i+1), "pass a scorer to WithScorer"))
 		case math.IsNaN(s.Weight) || math.IsInf(s.Weight, 0):
-			problems = append(problems, misuse(fmt.Sprintf("the weight of scorer %s is %v", s.Scorer.Info().Name, s.Weight), "give WithScorer a finite weight"))
+			problems = append(problems, misuse(fmt.Sprintf("the weight of scorer %s is %v, not a finite number", s.Scorer.Info().Name, s.Weight), "pass a finite weight to WithScorer"))
 		}
 	}
 	return errors.Join(problems...)
@@ -119,7 +120,7 @@ func (r *Rewards) loadModule(ctx context.Context, part Reward) (reward.Scorer, e
 	return m, nil
 }
 
-// open opens the scorer of the section at a key.
+// open opens the scorer of the section at the key at.
 func (r *Rewards) open(ctx context.Context, at string, s RewardSection, o RewardOptions) (reward.Scorer, error) {
 	o.Getenv, o.Log = r.options.getenv, r.options.log
 	opened, err := s.OpenReward(ctx, o)
@@ -130,8 +131,8 @@ func (r *Rewards) open(ctx context.Context, at string, s RewardSection, o Reward
 	return opened.Scorer, nil
 }
 
-// ready asks what the opened scorers depend on, such as the servers of judges,
-// whether it is there.
+// ready checks that the services behind the opened scorers are available, such
+// as the servers of judges.
 func (r *Rewards) ready(ctx context.Context) error {
 	var problems []error
 	for _, o := range r.opened {
@@ -142,8 +143,8 @@ func (r *Rewards) ready(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// JudgeTotals returns what language models were asked and what that cost, by the
-// names of the parts that asked them.
+// JudgeTotals returns the requests to language models and their cost, by the
+// name of the part that made them.
 func (r *Rewards) JudgeTotals() map[string]reward.Asked {
 	totals := map[string]reward.Asked{}
 	for _, p := range reward.NewPool(r.Parts, 1).Parts() {
@@ -166,7 +167,7 @@ func (r *Rewards) Group() bool {
 	return false
 }
 
-// Close frees the sandbox and what the scorers hold.
+// Close frees the resources of the sandbox and the scorers.
 func (r *Rewards) Close() error {
 	var problems []error
 	for _, o := range r.opened {

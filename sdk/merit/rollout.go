@@ -19,25 +19,25 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// RolloutProgress is what a reporter is told to be collecting in a rollout.
+// RolloutProgress is the phase that a rollout reports to a train.Reporter.
 const RolloutProgress = "rollout"
 
-// RolloutOptions say who plays what.
+// RolloutOptions configure which policy plays, where, and how many groups.
 type RolloutOptions struct {
-	// Policy plays, if it is set, in place of the configuration's. Checkpoint
-	// and OpenPlayer are errors with it: nobody else has it.
+	// Policy, if set, plays instead of the configuration's policy. It cannot be
+	// combined with Checkpoint or OpenPlayer: other machines do not have it.
 	Policy policy.Policy
-	// OpenPlayer, if it is set, says who plays in the place of this process, as in
-	// TrainOptions. It changes no byte of the trajectories.
+	// OpenPlayer, if set, opens what plays instead of this process, as in
+	// TrainOptions. It does not change the trajectories.
 	OpenPlayer train.OpenPlayer
 	// Checkpoint is a run directory, whose best policy plays, or a file in the
-	// checkpoints folder of one. Without it the untrained policy plays.
+	// checkpoints folder of a run. If empty, the untrained policy plays.
 	Checkpoint string
-	// Greedy asks the policy for the likeliest action instead of sampling.
+	// Greedy makes the policy take the most likely action instead of sampling.
 	Greedy bool
 	// Split is train (the default), validation or test.
 	Split string
-	// Groups is how many groups are played; 0 is rollout.groups.
+	// Groups is how many groups are played; 0 = rollout.groups.
 	Groups int
 }
 
@@ -47,25 +47,26 @@ type Rollout struct {
 	Steps    int            `json:"steps"`
 	Stops    map[string]int `json:"stops"`
 	Outcomes map[string]int `json:"outcomes"`
-	// Score is the mean of the scored episodes; nil if there is none.
+	// Score is the mean over the scored episodes; nil if none was scored.
 	Score *float64 `json:"mean_score"`
-	// Judges is what the judges of this process were asked since they were opened,
-	// and what that cost, by the names of their parts.
+	// Judges counts the requests to the judges of this process since they were
+	// opened, and their cost, by the name of the part.
 	Judges map[string]reward.Asked `json:"judges,omitempty"`
-	// Player is who played; the zero value for a policy of the program.
+	// Player describes the policy that played; it is zero for a policy of the
+	// program.
 	Player run.Player `json:"-"`
 
 	unscored error
 }
 
 // Unscored returns an error if a larger share of the episodes than
-// align.max_unscored has no score: one for each rollout.groups that were played
-// together, as training would have said it.
+// align.max_unscored has no score. Like training, it checks each batch of
+// rollout.groups separately and joins the errors.
 func (r *Rollout) Unscored() error { return r.unscored }
 
-// Rollout plays groups of episodes, scores them, assigns credit and hands each
-// trajectory to write, in order. Memory is bounded: rollout.groups are played
-// at one time.
+// Rollout plays groups of episodes, scores them, assigns credit and passes each
+// trajectory to write, in order. Memory is bounded: at most rollout.groups are
+// played at once.
 func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.Trajectory) error) (r *Rollout, err error) {
 	if o.Split == "" {
 		o.Split = train.SplitTrain
@@ -103,23 +104,23 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	return r, nil
 }
 
-// check holds the options to each other.
+// check returns an error if the options contradict each other.
 func (o RolloutOptions) check() error {
 	switch {
 	case !slices.Contains(train.Splits(), o.Split):
 		return misuse(fmt.Sprintf("%q is not a split", o.Split), "use train, validation or test")
 	case o.Policy != nil && o.Checkpoint != "":
-		return misuse("a policy of the program plays, and a checkpoint was asked for", "set one of RolloutOptions.Policy and Checkpoint")
+		return misuse("a policy of the program cannot play from a checkpoint", "set one of RolloutOptions.Policy and Checkpoint")
 	case o.Policy != nil && o.OpenPlayer != nil:
 		return unsendable("the policy")
 	case o.Groups < 0:
-		return misuse(fmt.Sprintf("%d groups cannot be played", o.Groups), "ask for 1 or more, or 0 for rollout.groups")
+		return misuse(fmt.Sprintf("the number of groups is negative: %d", o.Groups), "set Groups to 1 or more, or to 0 for rollout.groups")
 	}
 	return nil
 }
 
-// whoPlays opens who plays a rollout: its policy, in this process or elsewhere.
-// Release closes both.
+// whoPlays opens the player of a rollout and its policy, in this process or
+// elsewhere. release closes both.
 func (s *Session) whoPlays(ctx context.Context, o RolloutOptions, scoring *credit.Pipeline) (player train.Player, who run.Player, release func() error, err error) {
 	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, o.Split, worker) }
 	if o.Policy != nil {
@@ -144,7 +145,7 @@ func (s *Session) whoPlays(ctx context.Context, o RolloutOptions, scoring *credi
 	return player, who, func() error { return errors.Join(player.Close(), p.Close()) }, nil
 }
 
-// credit assigns credit to what was played and writes the trajectories.
+// credit assigns credit to the played episodes and writes the trajectories.
 func (r *Rollout) credit(p *credit.Pipeline, played credit.Scored, write func(*rl.Trajectory) error) error {
 	batch, err := p.Assign(played)
 	if batch == nil {
@@ -173,9 +174,9 @@ func (r *Rollout) add(t *rl.Trajectory) {
 	}
 }
 
-// SplitCheckpoint returns the run directory and the checkpoint's name that path
-// stands for: a run directory, of which the best is meant, or a file in the
-// checkpoints folder of one.
+// SplitCheckpoint splits path into a run directory and the name of a
+// checkpoint. The path is a run directory, which means its best checkpoint, or
+// a file in the checkpoints folder of a run.
 func SplitCheckpoint(path string) (dir, name string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -188,7 +189,7 @@ func SplitCheckpoint(path string) (dir, name string, err error) {
 	if filepath.Base(folder) != run.Checkpoints {
 		return "", "", &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Invalid, Where: path, What: "is not in the checkpoints folder of a run",
-			Hint: "give the run directory, or RUN/" + run.Checkpoints + "/" + run.Last,
+			Hint: "name the run directory, or RUN/" + run.Checkpoints + "/" + run.Last,
 		}
 	}
 	return filepath.Dir(folder), filepath.Base(path), nil

@@ -1,5 +1,5 @@
-// Package merit is Merit for Go programs: open a configuration, train, resume,
-// roll out, evaluate. The merit command is flags around it.
+// Package merit lets Go programs use Merit: open a configuration, train, resume,
+// roll out and evaluate. The merit command adds flags to it.
 //
 //	cfg, err := merit.LoadConfig("train.yaml", "train.iterations=3")
 //	s, err := merit.Open(ctx, cfg, merit.WithLogger(log))
@@ -11,35 +11,36 @@
 //
 // # Features
 //
-// The sections traces and fleet of a configuration, judges and rubrics among its
-// rewards, and the report of a run belong to features, which register themselves
-// with this package. A program gets all of them by one import:
+// Features implement the sections traces and fleet of a configuration, judges
+// and rubrics among its rewards, and the report of a run. They register
+// themselves with this package. One import brings all of them:
 //
 //	import _ "github.com/merit-rl/merit/sdk/merit/standard"
 //
-// Without it, a configuration that uses a key of a feature has a problem at that
-// key, and a run has no report.
+// Without it, a configuration that uses a key of a feature is invalid at that
+// key, and a run writes no report.
 //
-// # What a program decides
+// # Processes, caches and plug-ins
 //
-// What Open starts ends with Close; nothing of the process is changed. Compiled
-// modules are kept in CacheFolder, unless the configuration or $MERIT_CACHE
-// says otherwise. A program that computes with rewards on every processor and
-// must react within milliseconds calls processors.Spare of internal/base/processors. With
-// sandbox.isolation: process, the program starts itself as a worker, and begins
-// its main with
+// Close stops everything that Open started. The package changes no state of the
+// process. Merit caches compiled modules in CacheFolder, unless the configuration
+// or $MERIT_CACHE sets another folder. A program that scores on every CPU and must
+// react within milliseconds should raise GOMAXPROCS by one. With
+// sandbox.isolation: process, the program starts itself again as a worker. Such a
+// program begins its main with
 //
 //	if sandbox.IsWorker(os.Args) {
 //		os.Exit(sandbox.WorkerMain())
 //	}
 //
-// A program finds plug-ins in files. One that calls Main of the package plugins
-// first in its main has those that come with Merit built in, as merit has.
+// A program finds plug-ins in files. A program that calls Main of the package
+// plugins first in its main contains the plug-ins of Merit, as the merit command
+// does.
 //
 // # Errors
 //
-// Errors are *fault.Errors, joined where there are several: errors.Is with
-// fault.Of, and fault.As, tell them apart.
+// Errors are *fault.Errors, joined if there are several. Use errors.Is with
+// fault.Of, or fault.As, to tell them apart.
 package merit
 
 import (
@@ -56,27 +57,29 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// Session is a configuration with everything that it names: the environment,
-// asked who it is, and the rewards, loaded. It is for one call at a time.
+// Session is an opened configuration: the description of its environment and
+// its loaded rewards. Its methods must not be called concurrently.
 type Session struct {
 	*Rewards
 	Config *Config
-	// Plugin is what the environment's plug-in says of itself. Its path is
-	// empty for an environment of this process.
+	// Plugin describes the environment, as its plug-in reports it. Its path is
+	// empty if the environment runs in this process.
 	Plugin host.Found
-	// Player is who the policy of a plug-in is, once Train or Try has asked it.
+	// Player describes the policy of a plug-in, after Train or Try has opened
+	// it.
 	Player *run.Policy
 
 	idle error // why the policy cannot be trained, if it cannot
 }
 
-// Open finds and loads what cfg names and the options do not bring, or says all
-// that is wrong with it. Close frees what it holds.
+// Open finds and loads everything that cfg names and the options do not
+// replace. If that fails, its error lists all problems. Close frees the
+// session's resources.
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
 	if cfg.Traced() && o.recorded == nil && o.open == nil && cfg.Environment.Plugin == "" {
-		return nil, misuse("the configuration learns from traces, and there is nothing to play", "train with it, measure the traces themselves, or serve to agents what was learnt")
+		return nil, misuse("the configuration learns from traces and has no environment to play in", "train with it, measure the traces themselves, or serve the trained policy to agents")
 	}
 	if problems := cfg.problems(o.open == nil && o.recorded == nil, len(o.scorers) == 0); len(problems) > 0 {
 		return nil, cfg.Places.Explain("", errors.Join(problems...))
@@ -94,8 +97,8 @@ func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	return s, nil
 }
 
-// openEnvironment finds out who plays, how it is started, and what it has
-// against the options of the configuration for each of splits.
+// openEnvironment sets how the environment is started, reads its description,
+// and returns its objections to the options for each of splits.
 func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...string) error {
 	if o.recorded != nil && o.open == nil && s.Config.Environment.Plugin == "" {
 		spec := o.recorded.Spec
@@ -108,7 +111,7 @@ func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...str
 	return s.suits(o.recorded.Spec)
 }
 
-// openPlayed is openEnvironment where there is one.
+// openPlayed is openEnvironment for a session with an environment.
 func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) error {
 	if o.open != nil {
 		return s.describe(ctx, o.open, splits)
@@ -123,7 +126,7 @@ func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) e
 	}
 	o.open = func(ctx context.Context, split string, _ int) (env.Env, error) {
 		cfg := cfg
-		cfg.Split, cfg.Digest = split, s.Plugin.Digest // what was asked is what plays
+		cfg.Split, cfg.Digest = split, s.Plugin.Digest // play in the same binary that was described
 		return host.Open(ctx, cfg)
 	}
 	var problems []error
@@ -132,28 +135,28 @@ func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) e
 			problems = append(problems, err)
 		}
 		if err != nil && !errors.Is(err, fault.Of(fault.Config, "")) {
-			break // it does not run for any other split either
+			break // the plug-in does not run, whatever the split
 		}
 	}
 	return s.Config.Places.Explain("environment", errors.Join(problems...))
 }
 
-// suits holds the environment, in which a policy that learns from traces is
-// measured, to what the traces teach.
+// suits checks that the environment, which measures a policy that learns from
+// traces, has the same form as the traces.
 func (s *Session) suits(traces env.Spec) error {
 	wrong := func(what, hint string) error {
 		return s.Config.Places.Explain("", &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "environment", What: what, Hint: hint})
 	}
 	switch {
 	case len(s.Plugin.FeatureShape) > 0:
-		return wrong("it shows features, and traces hold text", "choose an option of the environment that gives text only, or remove it: held-out traces then decide")
+		return wrong("it returns features, but traces contain text", "set the environment's options so that it returns only text, or remove it: Merit then measures on held-out traces")
 	case !slices.Equal(s.Plugin.Actions, traces.Actions):
-		return wrong(fmt.Sprintf("its actions are %q, and the choices of the traces are %q", s.Plugin.Actions, traces.Actions), "list its actions, in its order, as traces.choices")
+		return wrong(fmt.Sprintf("its actions are %q, but the choices of the traces are %q", s.Plugin.Actions, traces.Actions), "set traces.choices to its actions, in its order")
 	}
 	return nil
 }
 
-// find returns the path of the plug-in that is named at key.
+// find returns the path of the plug-in that the key names.
 func find(c *Config, key, plugin string, getenv func(string) string) (string, error) {
 	path, err := host.Find(plugin, PluginFolders(getenv)...)
 	if err == nil {
@@ -164,7 +167,7 @@ func find(c *Config, key, plugin string, getenv func(string) string) (string, er
 	return "", &named
 }
 
-// describe asks an environment of this process who it is.
+// describe opens an environment of this process and reads its description.
 func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) error {
 	var problems []error
 	for _, split := range splits {
@@ -180,14 +183,15 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 	return errors.Join(problems...)
 }
 
-// spec is what a policy needs to know of the environment.
+// spec returns what a policy needs to know about the environment.
 func (s *Session) spec() env.Spec {
 	return env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools}
 }
 
-// FindEnvironment finds the environment of cfg, or takes that of the options,
-// and asks it who it is when it plays split: for programs that only play. Rewards
-// and policy are not looked at. Found is as in Session.Plugin.
+// FindEnvironment finds the environment of cfg, or uses the environment of the
+// options, and reads its description for the split. It is for programs that
+// only play. It does not check rewards and policy. The returned host.Found is
+// the same as Session.Plugin.
 func FindEnvironment(ctx context.Context, cfg *Config, split string, opts ...Option) (OpenEnv, host.Found, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
@@ -210,8 +214,8 @@ func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.En
 	return s.options.open(ctx, split, worker)
 }
 
-// Sendable returns an error if the program brought a part of the session itself, in
-// the place of what a configuration names: nobody else has it.
+// Sendable returns an error if the program itself provides the environment, the
+// policy or a scorer. Workers on other machines cannot run such a session.
 func (s *Session) Sendable() error {
 	switch scorers := s.options.scorers; {
 	case s.Plugin.Path == "" && s.options.open != nil:
@@ -226,13 +230,13 @@ func (s *Session) Sendable() error {
 
 func unsendable(part string) error {
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Refused, Where: part, What: "it is a part of this program, which workers do not have",
+		Boundary: fault.Fleet, Kind: fault.Refused, Where: part, What: "it is part of this program, and workers do not have it",
 		Hint: "write it as a plug-in or a module, or play without a fleet",
 	}
 }
 
-// PluginPaths returns where the plug-ins of the environment and of the policy lie;
-// empty is none.
+// PluginPaths returns the paths of the plug-ins of the environment and of the
+// policy. A path is empty if there is no such plug-in.
 func (s *Session) PluginPaths() (environment, policy string, err error) {
 	if s.Config.Policy.Plugin != "" && s.options.policy == nil {
 		policy, err = find(s.Config, "policy.plugin", s.Config.Policy.Plugin, s.options.getenv)
@@ -240,7 +244,7 @@ func (s *Session) PluginPaths() (environment, policy string, err error) {
 	return s.Plugin.Path, policy, err
 }
 
-// Manifest says what a run of the session would be made of.
+// Manifest returns the manifest of a run of the session.
 func (s *Session) Manifest() run.Manifest {
 	m := run.NewManifest(ReadVersion().Version, s.Config.Seed)
 	for _, p := range s.Parts {

@@ -48,7 +48,7 @@ func TestOpenSaysEverything(t *testing.T) {
 	cfg.Rewards = []merit.Reward{{Module: "testdata/none.wasm", Weight: 1}}
 	_, err := merit.Open(t.Context(), cfg)
 	require.ErrorContains(t, err, "rollout.groups: 0 is not allowed")
-	require.ErrorContains(t, err, "rewards[0].module: there is no file testdata/none.wasm")
+	require.ErrorContains(t, err, "rewards[0].module: the file testdata/none.wasm does not exist")
 	require.ErrorContains(t, err, "environment.plugin: the environment has no plug-in")
 	_, err = merit.Open(t.Context(), small(), merit.WithEnvironment(openCorridor))
 	require.EqualError(t, err, "rewards: there is no reward")
@@ -122,11 +122,11 @@ func TestContradictoryOptions(t *testing.T) {
 	_, fewer := s.Rollout(t.Context(), merit.RolloutOptions{Groups: -1}, nil)
 	_, scorers := merit.Open(t.Context(), small(), merit.WithEnvironment(openCorridor), merit.WithScorer(nil, 1), merit.WithScorer(arrived{}, math.NaN()))
 	for err, want := range map[error]string{
-		noDir:   "a run needs a directory",
-		both:    "a run is either resumed or replaced",
-		players: "a policy of the program plays, and a checkpoint was asked for",
-		fewer:   "-1 groups cannot be played",
-		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN",
+		noDir:   "the run has no directory",
+		both:    "a run cannot be resumed and replaced at once",
+		players: "a policy of the program cannot play from a checkpoint",
+		fewer:   "the number of groups is negative: -1",
+		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN, not a finite number",
 	} {
 		require.EqualError(t, err, want)
 		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))

@@ -19,33 +19,34 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// TrainOptions say where a run goes.
+// TrainOptions configure where and how Train writes a run.
 type TrainOptions struct {
-	// Dir is the run directory. It is made if it does not exist.
+	// Dir is the run directory. Train creates it if it does not exist.
 	Dir string
-	// Resume goes on with the run in Dir; the configuration may differ in what
-	// does not change the run's bytes, and in train.iterations. Fewer of them
-	// than the run has done end it where it stands.
+	// Resume continues the run in Dir. The configuration may differ in keys
+	// that do not change what the run has written, and in train.iterations. If
+	// the run has already done more iterations than that, it finishes at once.
 	Resume bool
 	// Overwrite replaces the run in Dir.
 	Overwrite bool
-	// Check, if it is set, looks at the reward before a run begins, as
-	// rubricstudy.Before does; what it returns is written as rubric-check.json.
+	// Check, if set, checks the reward before a run begins, as
+	// rubricstudy.Before does. Its result is written to rubric-check.json.
 	Check func(ctx context.Context) (any, error)
-	// OpenPlayer, if it is set, says who plays for the run in the place of this
-	// process, as internal/fleet has it. It changes no byte of the run.
+	// OpenPlayer, if set, opens what plays for the run instead of this process,
+	// such as internal/fleet. It does not change the files of the run.
 	OpenPlayer train.OpenPlayer
 }
 
-// Train trains a policy into a run directory and returns the summary that lies
-// there. When ctx ends it returns soon, with a fault of kind Interrupted; the
-// run can be resumed and ends with the same bytes as one that was not stopped.
+// Train trains a policy into a run directory and returns the summary that it
+// wrote there. If ctx is canceled, Train returns soon with a fault of kind
+// Interrupted. The run can then be resumed, and produces the same bytes as a
+// run that was not interrupted.
 func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summary, err error) {
 	switch {
 	case o.Dir == "":
-		return nil, misuse("a run needs a directory", "name it in TrainOptions.Dir")
+		return nil, misuse("the run has no directory", "set TrainOptions.Dir")
 	case o.Resume && o.Overwrite:
-		return nil, misuse("a run is either resumed or replaced", "set one of Resume and Overwrite")
+		return nil, misuse("a run cannot be resumed and replaced at once", "set only one of Resume and Overwrite")
 	}
 	openPolicy, release, err := s.learner(ctx, &s.options, s.Config.Train.Iterations)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 	}
 	options := run.Options{Manifest: s.Manifest(), Resume: o.Resume, Overwrite: o.Overwrite}
 	options.Manifest.Started = time.Now().UTC()
-	options.Manifest.Host, _ = os.Hostname() // unknown stays empty
+	options.Manifest.Host, _ = os.Hostname() // empty if unknown
 	cfg := s.Config
 	if o.Resume {
 		if cfg, err = cfg.reaching(o.Dir); err != nil {
@@ -88,8 +89,8 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 	return train.Run(ctx, cfg.Settings(), deps, dir)
 }
 
-// fromRecordings has a run learn from recordings, by which it is measured too if
-// there is no environment to play.
+// fromRecordings makes a run learn from recordings. If there is no environment
+// to play, recordings measure the run too.
 func (s *Session) fromRecordings(d *train.Deps) {
 	r, play := s.options.recorded, d.OpenPlayer
 	scoring := &credit.Pipeline{Rewards: reward.NewPool(s.Parts, s.Config.Rollout.Parallel), Align: s.Config.Align}
@@ -108,10 +109,10 @@ func (s *Session) fromRecordings(d *train.Deps) {
 	}
 }
 
-// CheckRun holds c to the run in dir and returns what it changes of its
-// configuration, or an error for every key that keeps it from going on with that
-// run. A directory without a run, or with one that was stopped before it began,
-// has nothing against c.
+// CheckRun compares c with the configuration of the run in dir. It returns the
+// keys that differ, and an error for every key that prevents resuming the run
+// with c. Without a run in dir, or if it was stopped before it began, CheckRun
+// returns nothing.
 func (c *Config) CheckRun(dir string) (changes []run.Change, err error) {
 	if _, err := run.ReadManifest(dir); errors.Is(err, fault.Of("", fault.Missing)) {
 		return nil, nil
@@ -130,8 +131,8 @@ func (c *Config) CheckRun(dir string) (changes []run.Change, err error) {
 	return changes, began.CheckResume(now)
 }
 
-// within returns c as LoadRun would read it back from dir: with equal paths for
-// equal files, wherever the process stands.
+// within returns c as LoadRun would read it from dir, so that equal files have
+// equal paths whatever the working directory is.
 func (c *Config) within(dir string) (*Config, error) {
 	text, err := c.Marshal(dir)
 	if err != nil {
@@ -140,8 +141,8 @@ func (c *Config) within(dir string) (*Config, error) {
 	return parse(dir, text, dir, nil, func(*Config) []error { return nil })
 }
 
-// reaching returns c with as many iterations as the run in dir has done, if it
-// asks for fewer: its configuration says what ran.
+// reaching returns c with at least as many iterations as the run in dir has
+// done, because the run's configuration must describe what ran.
 func (c *Config) reaching(dir string) (*Config, error) {
 	last, err := run.ReadCheckpoint(dir, run.Last)
 	if errors.Is(err, fault.Of("", fault.Missing)) {
@@ -155,18 +156,19 @@ func (c *Config) reaching(dir string) (*Config, error) {
 	return &longer, nil
 }
 
-// misuse is a mistake in what a program asks for.
+// misuse returns the error of an option that is wrong.
 func misuse(what, hint string) error {
 	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, What: what, Hint: hint}
 }
 
-// DefaultDir names a new run directory after the time.
+// DefaultDir returns the name of a new run directory, made from the time.
 func DefaultDir(now time.Time) string {
 	return filepath.Join("runs", now.UTC().Format("20060102-150405"))
 }
 
-// Differences returns the keys, in the order of the file, whose values differ
-// between c and other; a list counts as one key, a plug-in's option too.
+// Differences returns the keys whose values differ between c and other, in the
+// order of the file. A list counts as one key, and so does an option of a
+// plug-in.
 func (c *Config) Differences(other *Config) (keys []string) {
 	for _, d := range config.Differences(c, other) {
 		keys = append(keys, d.Key)
@@ -174,10 +176,11 @@ func (c *Config) Differences(other *Config) (keys []string) {
 	return keys
 }
 
-// CheckResume returns an error for every key of now that keeps it from going
-// on with a run that began with c: every key but those with the tag resume, none
-// of which changes the bytes of what is already written. Of what is still to come,
-// only train.iterations and what an alarm does change any.
+// CheckResume returns an error for every key of now that prevents resuming a
+// run that began with c. That is every key without the tag resume. Keys with
+// the tag do not change the bytes that are already written. Of the bytes that
+// are still to come, only train.iterations and the action of an alarm change
+// any.
 func (c *Config) CheckResume(now *Config) error {
 	var errs []error
 	free := config.Free(c)
@@ -185,7 +188,7 @@ func (c *Config) CheckResume(now *Config) error {
 		if !slices.Contains(free, key) {
 			errs = append(errs, &fault.Error{
 				Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: "changed since the run began",
-				Hint: "go on with the configuration of the run as it was, or start a new run in another directory",
+				Hint: "resume with the value that the run began with, or start a new run in another directory",
 			})
 		}
 	}

@@ -15,19 +15,19 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// Trial is what Try found out.
+// Trial is the result of Try.
 type Trial struct {
-	// Manifest says what a run would be made of.
+	// Manifest is the manifest that a run would have.
 	Manifest run.Manifest
-	// Notes are what is allowed and yet worth a look, such as a reward that
-	// refuses the sample.
+	// Notes are allowed but worth a look, such as a reward that rejects the
+	// sample.
 	Notes []string
 }
 
-// Try starts everything that cfg names and trains nothing: the environment for
-// each split, the policy's layout, and every reward, which scores sample. It
-// reports every problem at once but for those of Config.Validate, and tries
-// what can be tried in spite of them.
+// Try starts everything that cfg names without training: the environment for
+// each split, the layout of the policy, and every reward, which scores sample.
+// It returns all problems together, except those of Config.Validate, and tries
+// whatever it can despite them.
 func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Option) (*Trial, error) {
 	s := &Session{Config: cfg}
 	o := newOptions(opts)
@@ -65,7 +65,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if o.open == nil {
 		cfg, err := s.Config.Environment.Host(train.SplitTrain)
 		if err != nil || cfg.Path == "" || len(cfg.Validate()) > 0 {
-			return nil // a problem of the configuration already
+			return nil // Config.Validate reports it
 		}
 	}
 	if err := s.openEnvironment(ctx, o, train.Splits()...); err != nil {
@@ -75,7 +75,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 		return s.Config.Places.Explain("", err)
 	}
 	if len(s.Config.Policy.Validate()) > 0 {
-		return nil // likewise
+		return nil // Config.Validate reports it
 	}
 	open, release, err := s.learner(ctx, o, max(s.Config.Train.Iterations, 0))
 	if err != nil || s.Player != nil {
@@ -88,7 +88,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	return p.Close()
 }
 
-// closed ends what was opened to be asked, unless err kept it from being opened.
+// closed releases what was opened for a description, unless err is set.
 func closed(err error, release func() error) error {
 	if err != nil {
 		return err
@@ -96,7 +96,8 @@ func closed(err error, release func() error) error {
 	return release()
 }
 
-// sampleOf returns what a part is tried on: a sample of its own, if it has one.
+// sampleOf returns the sample to try a part on: the part's own sample, if it
+// has one.
 func sampleOf(s reward.Scorer, sample []*rl.Trajectory) ([]*rl.Trajectory, error) {
 	own, ok := s.(Sampler)
 	if !ok {
@@ -109,9 +110,9 @@ func sampleOf(s reward.Scorer, sample []*rl.Trajectory) ([]*rl.Trajectory, error
 	return []*rl.Trajectory{t}, nil
 }
 
-// score lets each part score the sample. What the author decides, a score,
-// none, or an error, is no problem: the sample may not be what the reward is
-// for. What the author did not decide, such as a score that is not a number, is.
+// score lets each part score the sample. An outcome that the author chose (a
+// score, no score, or an error) is not a problem, because the sample may not
+// suit the reward. Any other outcome is, such as a score that is not a number.
 func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl.Trajectory) error {
 	var problems []error
 	for _, part := range parts {
@@ -136,14 +137,14 @@ func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl
 			default:
 				problem := &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Invalid, Where: where, What: what,
-					Hint: "a reward must give every conversation a finite score, or say that it has none",
+					Hint: "change the reward to return a finite score for every conversation, or to report that it has none",
 				}
 				if a, ok := part.Scorer.(Adviser); ok {
 					problem.Boundary, problem.Hint = a.Advice()
 				}
 				problems = append(problems, problem)
 			}
-			break // one for each reward says enough
+			break // one per reward is enough
 		}
 	}
 	return errors.Join(problems...)

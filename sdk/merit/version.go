@@ -7,19 +7,19 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// modulePath is how a program that embeds Merit names it in its build.
+// modulePath is the path of Merit's module in the build information of a
+// program.
 const modulePath = "github.com/merit-rl/merit"
 
-// Version says which Merit is running and what it was built from. All of it
-// comes from what the Go linker left in the program and is the same for every
-// build of one commit.
+// Version describes the running Merit and its build. It comes from the build
+// information of the Go linker, so it is the same for every build of a commit.
 type Version struct {
 	Version string `json:"version"`
-	// Revision and Time are the commit and when it was made (RFC 3339): known of
-	// a build in a checkout, as releases are.
+	// Revision and Time are the commit and its time (RFC 3339). They are known
+	// if the build was made in a checkout, as releases are.
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // the checkout had changes that are in no commit
+	Modified bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 	// Sum is the module's checksum, h1:…, where it came as a module: by go
 	// install, or as a part of another program.
 	Sum          string               `json:"sum,omitempty"`
@@ -28,18 +28,18 @@ type Version struct {
 	Interpreters []InterpreterVersion `json:"interpreters"`
 }
 
-// InterpreterVersion is an interpreter of scripts that this build runs, and no
-// other: Digest is the SHA-256 of its file.
+// InterpreterVersion is an interpreter for scripts. This build runs only the
+// file with the SHA-256 Digest.
 type InterpreterVersion struct {
 	Name      string `json:"name"`
 	Title     string `json:"title"`
-	Package   string `json:"package"` // of npm, with its version
+	Package   string `json:"package"` // npm package with its version
 	Digest    string `json:"digest"`
-	Installed bool   `json:"installed"` // its file is there; nobody has read it
+	Installed bool   `json:"installed"` // its file exists; its digest was not checked
 }
 
-// ReadVersion reads the build information that the Go linker left, whether
-// Merit is the program or a part of it.
+// ReadVersion reads the build information of the Go linker, whether Merit is
+// the program or a part of it.
 func ReadVersion() Version {
 	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, i := range interpreter.All() {

@@ -13,15 +13,15 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// actor is a configured policy with what the SDK does for its author: panics
-// become errors, updates are counted, and learning is done by one at a time.
+// actor is a configured policy with the services of the SDK: it turns panics
+// into errors, counts updates, and lets only one call learn at a time.
 type actor struct {
 	policy  Policy
-	learner Learner // nil if it does not learn
+	learner Learner // nil if the policy cannot learn
 	spec    PolicySpec
 	setup   wire.PolicyConfiguration
 
-	version  atomic.Uint64 // updates behind the newest weights
+	version  atomic.Uint64 // the number of updates that made the newest weights
 	learning sync.Mutex
 }
 
@@ -36,8 +36,8 @@ func newActor(p Policy, name, version string, setup PolicySetup) *actor {
 	return a
 }
 
-// act answers one request. A panic costs this request only, and says nothing
-// about the next one.
+// act answers one request. A panic fails only this request and does not affect
+// the next one.
 func (a *actor) act(ctx context.Context, r *Request) (d Decision, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -47,14 +47,14 @@ func (a *actor) act(ctx context.Context, r *Request) (d Decision, err error) {
 	d, err = a.policy.Act(ctx, r)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Timeout, Where: a.spec.Name, What: "made no decision in time",
-			Hint: "raise the deadline, or find out why the policy is slow", Err: err, Retry: true,
+			Boundary: fault.Plugin, Kind: fault.Timeout, Where: a.spec.Name, What: "did not decide before the deadline",
+			Hint: "raise the deadline, or make the policy faster", Err: err, Retry: true,
 		}
 	}
 	return d, err
 }
 
-// learn improves the policy once.
+// learn updates the policy once.
 func (a *actor) learn(ctx context.Context, sequences []Sequence, seed Seed) (s Stats, err error) {
 	err = a.alone(func() (err error) {
 		s, err = a.learner.Learn(ctx, sequences, seed)
@@ -70,7 +70,7 @@ func (a *actor) publish(ctx context.Context) error {
 	return a.alone(func() error { return a.learner.Publish(ctx) })
 }
 
-// save puts the number of updates before the author's state.
+// save prepends the number of updates to the author's state.
 func (a *actor) save(ctx context.Context, name string) (state []byte, err error) {
 	err = a.alone(func() error {
 		own, err := a.learner.Save(ctx, name)
@@ -88,7 +88,7 @@ func (a *actor) load(ctx context.Context, state []byte) error {
 			if len(state) < 8 {
 				return &fault.Error{
 					Boundary: fault.Learner, Kind: fault.Corrupt, Where: a.spec.Name,
-					What: fmt.Sprintf("a state of %d bytes is too short", len(state)), Hint: "load one that this policy has saved",
+					What: fmt.Sprintf("the state has %d bytes, which is too short", len(state)), Hint: "load a state that this policy saved",
 				}
 			}
 			version, own = binary.LittleEndian.Uint64(state), state[8:]
@@ -101,8 +101,8 @@ func (a *actor) load(ctx context.Context, state []byte) error {
 	})
 }
 
-// alone runs f while nothing else learns. After a panic the state is whatever
-// the author left.
+// alone runs f while no other call learns. After a panic, the state is whatever
+// the author's code left.
 func (a *actor) alone(f func() error) (err error) {
 	if a.learner == nil {
 		return wire.CannotLearn(a.spec.Name)

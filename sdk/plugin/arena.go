@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// arena collects the texts of a batch, so that they cost one allocation.
+// arena collects the texts of a batch in one allocation.
 type arena struct {
 	bytes []byte
 	ends  []int
@@ -18,13 +18,13 @@ func (a *arena) add(text []byte) {
 	a.ends = append(a.ends, len(a.bytes))
 }
 
-// equal reports whether the texts of a are those of b.
+// equal reports whether a and b contain the same texts.
 func (a *arena) equal(b *arena) bool {
 	return bytes.Equal(a.bytes, b.bytes) && slices.Equal(a.ends, b.ends)
 }
 
-// strings fills the first texts; they share memory that is never written to
-// again.
+// strings sets texts to the first texts of a. They share memory that is never
+// written again.
 func (a *arena) strings(texts []string) {
 	if len(texts) == 0 {
 		return
@@ -36,7 +36,8 @@ func (a *arena) strings(texts []string) {
 	}
 }
 
-// resize returns s with length n, keeping its memory if there is enough.
+// resize returns s with length n. It keeps the memory of s if that is large
+// enough.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

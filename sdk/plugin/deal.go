@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Shares says how much of a finite list of tasks is held out; the rest is for
-// training.
+// Shares are the shares of a finite list of tasks that are held out for
+// validation and test; the rest is for training.
 type Shares struct {
 	Validation float64 `json:"validation"`
 	Test       float64 `json:"test"`
 }
 
-// Valid reports whether every split gets something.
+// Valid reports whether every split gets a share.
 func (s Shares) Valid() bool {
-	return s.Validation > 0 && s.Test > 0 && s.Validation+s.Test < 1 // NaN is not
+	return s.Validation > 0 && s.Test > 0 && s.Validation+s.Test < 1 // false for NaN
 }
 
-// Of returns the split that a task belongs to which is drawn, not listed: by 64
-// well-mixed bits, such as random.Hash of the task in one form for all that are
-// alike. A draw that belongs to another split is drawn again.
+// Of returns the split of a task that is drawn rather than listed. hash is 64
+// well-mixed bits, such as random.Hash of the task in a form that is the same
+// for all equivalent tasks. If the task belongs to another split, draw again.
 func (s Shares) Of(hash uint64) string {
 	switch u := float64(hash>>11) * 0x1p-53; {
 	case u < s.Test:
@@ -33,10 +33,10 @@ func (s Shares) Of(hash uint64) string {
 	}
 }
 
-// Deal returns the tasks of a split. All are put in an order that has nothing
-// to do with how they came, by a hash of their keys, and are dealt from the
-// front: test, validation, and the rest is for training. So no task is in two
-// splits if no two have one key.
+// Deal returns the tasks of a split. It sorts all tasks by a hash of their
+// keys, so that their original order does not matter. The first tasks are for
+// test, the next for validation, and the rest for training. If no two tasks
+// have the same key, no task is in two splits.
 func Deal[T any](s Shares, all []T, key func(T) string, split string) []T {
 	order := make([]place, len(all))
 	for i, task := range all {
@@ -62,7 +62,7 @@ func Deal[T any](s Shares, all []T, key func(T) string, split string) []T {
 	return share
 }
 
-// place is where a task stands in the order by hashes, and among all.
+// place is the hash of a task and its index in the list of all tasks.
 type place struct {
 	hash [sha256.Size]byte
 	at   int

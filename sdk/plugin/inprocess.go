@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// inProcess is a policy.Learner of an actor without a process between. What is
-// decided goes through the messages of the wire, and so through its checks.
+// inProcess is a policy.Learner that calls an actor in the same process.
+// Decisions pass through the messages of the wire, and so through their checks.
 type inProcess struct {
 	actor  *actor
 	closed atomic.Bool

@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Open gives the environment within this process, without a plug-in: for tests
-// and benchmarks. Options is a JSON object; nil leaves every default.
+// Open opens the environment in this process, without a plug-in, for tests and
+// benchmarks. options is a JSON object; nil keeps every default.
 func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env
 	if setup.Slots < 1 {
 		return nil, &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: "slots",
-			What: fmt.Sprintf("%d is less than 1", setup.Slots), Hint: "ask for at least one slot",
+			What: fmt.Sprintf("must be at least 1, not %d", setup.Slots), Hint: "set Setup.Slots to 1 or more",
 		}
 	}
 	o, err := d.decode(setup, options)
@@ -42,7 +42,8 @@ func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env
 	return guarded(func() (env.Env, error) { return newSlots(e, d.Name, d.Version, setup.Slots) })
 }
 
-// decode returns the options over the defaults, or all that is wrong with them.
+// decode applies options to the defaults, or returns all problems of the
+// options.
 func (d Definition[Options]) decode(setup Setup, options json.RawMessage) (Options, error) {
 	o := d.Defaults
 	wrong := decodeOptions(options, &o)
@@ -52,14 +53,14 @@ func (d Definition[Options]) decode(setup Setup, options json.RawMessage) (Optio
 	return o, errors.Join(wrong...)
 }
 
-// guarded runs an author's code and turns its panic into an error. The stack
-// goes to stderr, where the author looks.
+// guarded runs an author's code and turns its panic into an error. It prints
+// the stack to stderr, where the author looks.
 func guarded[T any](f func() (T, error)) (v T, err error) {
 	defer recovered(&err)
 	return f()
 }
 
-// guard is guarded for code that gives nothing but an error.
+// guard is guarded for code that returns only an error.
 func guard(f func() error) (err error) {
 	defer recovered(&err)
 	return f()
@@ -69,11 +70,11 @@ func panicked(p any) error {
 	fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", p, debug.Stack())
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, What: fmt.Sprintf("panic: %v", p),
-		Hint: "the plug-in has a bug; its stack is in its output",
+		Hint: "fix the bug in the plug-in; the stack trace is in its output",
 	}
 }
 
-// vector gives an author's Vector the name and version of its Definition.
+// vector is an author's Vector with the name and version of its Definition.
 type vector struct {
 	Vector
 	spec Spec
@@ -82,7 +83,7 @@ type vector struct {
 func newVector(v Vector, name, version string, slots int) (env.Env, error) {
 	spec := v.Spec()
 	if spec.Slots != slots {
-		return nil, fmt.Errorf("plugin.Vector %q has %d slots, asked for %d", name, spec.Slots, slots)
+		return nil, fmt.Errorf("plugin.Vector %q has %d slots, not the requested %d", name, spec.Slots, slots)
 	}
 	spec.Name, spec.Version = name, version
 	return &vector{Vector: v, spec: spec}, nil

@@ -14,35 +14,35 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Problem is what a Check, New or Vector function has against an option. The
-// key is the option's path, as in "walls" or "levels.train". Return all
-// problems at once, as Problems does; the user sees each with the file and line
-// that set the option.
+// Problem returns an error about an option, for a Check, New or Vector
+// function. key is the option's path, as in "walls" or "levels.train". Return
+// all problems at once, as Problems does; the user sees each with the file and
+// line that set the option.
 func Problem(key, what, hint string) error {
 	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: join("options", key), What: what, Hint: hint}
 }
 
-// Problems collects what a Check has against its options, so that the user sees
-// all of it at once. The zero value is ready.
+// Problems collects the problems that a Check finds, so that the user sees all
+// of them at once. The zero value is ready to use.
 type Problems []error
 
-// Add notes a problem with the option at key.
+// Add adds a problem with the option at key.
 func (p *Problems) Add(key, hint, what string, args ...any) {
 	*p = append(*p, Problem(key, fmt.Sprintf(what, args...), hint))
 }
 
-// Split notes a split that is none of train, validation and test.
+// Split adds a problem unless split is train, validation or test.
 func (p *Problems) Split(split string) {
 	if splits := []string{Train, Validation, Test}; !slices.Contains(splits, split) {
 		*p = append(*p, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
 	}
 }
 
-// Shares notes shares, the option shares, that leave a split without tasks; each
-// is a good share.
+// Shares adds a problem with the option shares if s leaves a split without
+// tasks. The hint recommends the share each.
 func (p *Problems) Shares(s Shares, each float64) {
 	if !s.Valid() {
-		p.Add("shares", fmt.Sprintf("%v each is a good choice", each), "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
+		p.Add("shares", fmt.Sprintf("set validation and test to %v each", each), "validation %v and test %v must be positive and add up to less than 1", s.Validation, s.Test)
 	}
 }
 
@@ -57,7 +57,7 @@ func join(path, key string) string {
 }
 
 // decodeOptions decodes a JSON object over the struct that into points to, and
-// reports every unknown key and wrong type at once. What is wrong keeps its
+// reports all unknown keys and wrong types at once. A wrong option keeps its
 // default.
 func decodeOptions(raw json.RawMessage, into any) []error {
 	if len(raw) == 0 {
@@ -75,7 +75,7 @@ func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 	own := v.Addr().Type().Implements(unmarshaler)
 	switch {
 	case string(raw) == "null" && path != "":
-		return []error{Problem(path, "has no value", "give one, or remove the key to have the default")}
+		return []error{Problem(path, "has no value", "set one, or remove the key to use the default")}
 	case v.Type() == duration:
 		return decodeDuration(path, raw, v)
 	case v.Kind() == reflect.Struct && !own:
@@ -97,7 +97,7 @@ func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 	return []error{Problem(path, what, hint)}
 }
 
-// decodeDuration reads what a configuration calls a duration.
+// decodeDuration decodes a duration as a configuration writes it.
 func decodeDuration(path string, raw json.RawMessage, v reflect.Value) []error {
 	var text string
 	if string(raw) == "0" {
@@ -141,7 +141,7 @@ func decodeMap(path string, raw json.RawMessage, v reflect.Value) []error {
 		return []error{err}
 	}
 	var errs []error
-	whole := reflect.MakeMap(v.Type()) // the default's own map belongs to all who open the environment
+	whole := reflect.MakeMap(v.Type()) // everything that opens the environment shares the map of the defaults
 	for it := v.MapRange(); it.Next(); {
 		whole.SetMapIndex(it.Key(), it.Value())
 	}
@@ -156,13 +156,13 @@ func decodeMap(path string, raw json.RawMessage, v reflect.Value) []error {
 	return errs
 }
 
-// twice reports whether a key stands twice in an object.
+// twice reports whether an object has a key twice.
 func twice(err error) bool {
 	var wrong *strictjson.Error
 	return errors.As(err, &wrong) && wrong.Twice
 }
 
-// decodeObject gives the values of a JSON object and its keys in order.
+// decodeObject returns the values of a JSON object and its sorted keys.
 func decodeObject(path string, raw json.RawMessage) (object map[string]json.RawMessage, keys []string, err error) {
 	if err := strictjson.Unmarshal(raw, &object); twice(err) {
 		return nil, nil, Problem(path, err.Error(), "keep one of them")
@@ -176,8 +176,8 @@ func decodeObject(path string, raw json.RawMessage) (object map[string]json.RawM
 	return object, keys, nil
 }
 
-// fields returns the settable fields of a struct by JSON name, and the names
-// in order; those of an embedded struct are its own.
+// fields returns the settable fields of a struct by JSON name, and the names in
+// order, including the fields of embedded structs.
 func fields(v reflect.Value) (byName map[string]reflect.Value, names []string) {
 	byName = make(map[string]reflect.Value)
 	for i := range v.NumField() {

@@ -1,5 +1,5 @@
-// Package plugin is what the author of an environment or a policy imports:
-// describe the environment in a Definition, write one slot of it, and hand it
+// Package plugin is the SDK for authors of environments and policies. Describe an
+// environment in a Definition, write the code of one slot, and pass the Definition
 // to Serve.
 //
 //	func main() {
@@ -10,14 +10,14 @@
 //		})
 //	}
 //
-// The Example is a whole environment. A policy is a PolicyDefinition with an
-// Act for one request, handed to ServePolicy, whose example is a whole one; a
-// Learner is one that learns. Merit starts the binary, which then lives as long
-// as Merit does. Open of either definition gives the same within a process, for
-// tests.
+// The Example is a complete environment. For a policy, pass a PolicyDefinition to
+// ServePolicy; its example is a complete policy. A Policy acts on one request at a
+// time, and a Learner is a Policy that learns. Merit starts the binary and stops it
+// when Merit exits. For tests, Open of either definition opens the same environment
+// or policy in the current process.
 //
-// It is all of Merit that a plug-in needs; what crosses the process and how is
-// in sdk/plugin/proto and internal/wire.
+// A plug-in needs no other package of Merit. sdk/plugin/proto and internal/wire
+// define the protocol between the processes.
 package plugin
 
 import (
@@ -30,67 +30,69 @@ import (
 // Spec describes an environment. The SDK fills in Name, Version and Slots.
 type Spec = env.Spec
 
-// Definition is an environment that a plug-in offers. Options is a struct
-// with json tags; exactly one of New and Vector is set.
+// Definition describes the environment that a plug-in offers. Options is a
+// struct with json tags. Exactly one of New and Vector must be set.
 type Definition[Options any] struct {
 	Name    string
 	Version string
-	Summary string // one sentence, for lists
-	// Defaults are the options of a user who sets none; what a user sets is
-	// decoded over them, strictly.
+	Summary string // one sentence for lists
+	// Defaults are the default options. The options that a user sets are
+	// decoded over them; unknown keys are errors.
 	Defaults Options
-	// Check, if set, returns all that is wrong with the options, joined: see
-	// Problem. It is called before New or Vector, and also when some options
-	// could not be decoded, which then have their defaults, so that a user
-	// hears everything at once.
+	// Check, if set, returns all problems of the options, joined; see Problem.
+	// It is called before New or Vector, even if some options could not be
+	// decoded. Those have their default values then, so that a user sees all
+	// problems at once.
 	Check func(Setup, Options) error
-	// New builds an environment whose slots are written one at a time.
+	// New creates an environment that is written for one slot at a time.
 	New func(Setup, Options) (Environment, error)
-	// Vector builds an environment that steps all its slots together.
+	// Vector creates an environment that steps all its slots together.
 	Vector func(Setup, Options) (Vector, error)
 }
 
-// Setup is what the host asks of an environment besides its options.
+// Setup is what the host sets for an environment, besides its options.
 type Setup struct {
-	Slots int    // how many slots will step together, at least 1
-	Split string // which share of the tasks: Train, Validation or Test
+	Slots int    // the number of slots that step together, at least 1
+	Split string // the share of the tasks to play: Train, Validation or Test
 }
 
-// The splits. Their tasks are disjoint.
+// The splits. No task is in two of them.
 const (
 	Train      = "train"
 	Validation = "validation"
 	Test       = "test"
 )
 
-// Environment is a configured environment, written for one slot at a time.
-// Nothing of it is called from two goroutines at once.
+// Environment is a configured environment that is written for one slot at a
+// time. The SDK never calls it from two goroutines at once.
 type Environment interface {
-	// Spec describes it; it never changes.
+	// Spec describes the environment. It always returns the same value.
 	Spec() Spec
 	// NewSlot returns a slot that shares no mutable state with the others.
 	NewSlot() (Slot, error)
 }
 
-// Slot plays one episode at a time. An error, or a panic, breaks this slot
-// only: the host hears why and resets it. A slot that implements
-// fmt.Stringer renders itself for people; io.Closer is called at the end.
+// Slot plays one episode at a time. After an error or a panic, only this slot
+// is unusable: the host receives the message and resets the slot. A Slot that
+// implements fmt.Stringer renders itself for people; one that implements
+// io.Closer is closed when the environment closes.
 type Slot interface {
-	// Reset starts the episode of the seed: the same seed is the same start.
+	// Reset starts the episode of the seed: the same seed always gives the same
+	// start.
 	Reset(seed uint64, turn *Turn) error
-	// Step applies an action. It is not called before Reset or after the end
+	// Step applies an action. It is never called before Reset or after the end
 	// of an episode.
 	Step(action Action, turn *Turn) error
 }
 
-// Action is what the policy chose.
+// Action is the policy's choice.
 type Action struct {
-	Index int    // into Spec.Actions
-	Text  string // where Spec.Actions is empty
+	Index int    // index into Spec.Actions
+	Text  string // the text, if Spec.Actions is empty
 }
 
-// Vector is an environment that steps all slots at once: the interface that
-// the host sees, without a layer between. See core/env for its contract.
+// Vector is an environment that steps all slots at once. It is the interface
+// that the host uses, without a layer between; see core/env for its contract.
 type Vector = env.Env
 
 func (d Definition[Options]) check() error {
@@ -99,7 +101,7 @@ func (d Definition[Options]) check() error {
 		errs = append(errs, errors.New("a plugin.Definition needs a Name and a Version"))
 	}
 	if (d.New == nil) == (d.Vector == nil) {
-		errs = append(errs, fmt.Errorf("plugin.Definition %q needs one of New and Vector", d.Name))
+		errs = append(errs, fmt.Errorf("plugin.Definition %q needs exactly one of New and Vector", d.Name))
 	}
 	return errors.Join(errs...)
 }

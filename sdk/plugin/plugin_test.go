@@ -110,14 +110,14 @@ func TestVectorContract(t *testing.T) {
 	})
 	d.Vector = func(plugin.Setup, struct{}) (plugin.Vector, error) { return openCounter(t, 4, new(int)), nil }
 	_, err := d.Open(plugin.Setup{Slots: 3}, nil)
-	require.ErrorContains(t, err, "has 4 slots, asked for 3")
+	require.ErrorContains(t, err, "has 4 slots, not the requested 3")
 }
 
 // Promise: an error, a panic, a number that is none or an info that is too long
 // for the host breaks one slot, with
 // its reason and nothing else of it; the neighbour goes on.
 func TestBrokenSlot(t *testing.T) {
-	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "reward is NaN", 4: `the info "long" has 8388610 bytes as JSON, at most 8388608`} {
+	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "the reward is NaN, not a finite number", 4: `the info "long" has 8388610 bytes as JSON, more than the limit of 8388608`} {
 		e := openCounter(t, 2, new(int))
 		b := env.NewBatch(e.Spec())
 		b.Want = env.WantText | env.WantFeatures
@@ -133,7 +133,7 @@ func TestBrokenSlot(t *testing.T) {
 		require.Equal(t, []float32{0, 0, 0, 1}, r.Features)
 		b.Actions[0] = 0
 		require.NoError(t, e.Exchange(t.Context(), b, &r))
-		require.Equal(t, "stepped after it failed; only a reset helps", r.Events[0].Message)
+		require.Equal(t, "the slot was stepped after it failed; reset it first", r.Events[0].Message)
 		b.Ops[0] = env.Reset
 		require.NoError(t, e.Exchange(t.Context(), b, &r))
 		require.Equal(t, []env.Flag{0, 0}, r.Flags)
@@ -169,10 +169,10 @@ func TestClose(t *testing.T) {
 func TestDefinition(t *testing.T) {
 	_, err := plugin.Definition[struct{}]{}.Open(plugin.Setup{Slots: 1}, nil)
 	require.ErrorContains(t, err, "needs a Name and a Version")
-	require.ErrorContains(t, err, "needs one of New and Vector")
+	require.ErrorContains(t, err, "needs exactly one of New and Vector")
 	d := counters(new(int))
 	_, err = d.Open(plugin.Setup{}, nil)
-	require.ErrorContains(t, err, "slots: 0 is less than 1")
+	require.ErrorContains(t, err, "slots: must be at least 1, not 0")
 	d.New = func(plugin.Setup, struct{}) (plugin.Environment, error) { panic("no maps") }
 	_, err = d.Open(plugin.Setup{Slots: 1}, nil)
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Crashed))
@@ -296,7 +296,7 @@ func TestHints(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"options.colour: the options are rate, fast, inner, weight",
-		"options.inner.names: correct it, or remove the key to have the default",
+		"options.inner.names: correct it, or remove the key to use the default",
 		"options.rate: the default is 0.5",
 		"options.wieght: did you mean weight?",
 		"options.inner.depth: 0 is a good depth",

@@ -11,70 +11,73 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// PolicyDefinition is a policy that a plug-in offers. Options is a struct with
-// json tags.
+// PolicyDefinition describes the policy that a plug-in offers. Options is a
+// struct with json tags.
 type PolicyDefinition[Options any] struct {
 	Name    string
 	Version string
-	Summary string // one sentence, for lists
-	// Defaults are the options of a user who sets none; what a user sets is
-	// decoded over them, strictly.
+	Summary string // one sentence for lists
+	// Defaults are the default options. The options that a user sets are
+	// decoded over them; unknown keys are errors.
 	Defaults Options
-	// Check, if set, returns all that is wrong with the options, joined: see
-	// Problem. It is called before New, and also when some options could not
-	// be decoded, which then have their defaults.
+	// Check, if set, returns all problems of the options, joined; see Problem.
+	// It is called before New, even if some options could not be decoded. Those
+	// have their default values then.
 	Check func(PolicySetup, Options) error
-	// New builds the policy: a Policy, or a Learner if it can learn.
+	// New creates the policy: a Policy, or a Learner if it can learn.
 	New func(PolicySetup, Options) (Policy, error)
 }
 
-// PolicySetup is what a policy is built for, besides its options.
+// PolicySetup is what the host sets for a policy, besides its options.
 type PolicySetup struct {
-	Seed         Seed            // of the initial weights
-	Actions      []string        // of the environment; nil = free text
-	FeatureShape []int           // of its observation tensor; nil = none
-	Tools        json.RawMessage // JSON list of OpenAI tools; nil = none
-	Learn        bool            // Learn will be called …
-	Updates      int             // … so often, for schedules; 0 = not known
+	Seed         Seed            // the seed for the initial weights
+	Actions      []string        // the actions of the environment; nil = free text
+	FeatureShape []int           // the shape of its observation tensor; nil = none
+	Tools        json.RawMessage // a JSON list of OpenAI tools; nil = none
+	Learn        bool            // whether Learn will be called
+	Updates      int             // how often Learn will be called, for schedules; 0 = unknown
 }
 
-// Policy is a configured policy, written for one request at a time. A policy
+// Policy is a configured policy that answers one request at a time. A Policy
 // that implements io.Closer is closed at the end.
 type Policy interface {
-	// Spec describes it; it never changes. The SDK fills in Name, Version and
-	// Learns.
+	// Spec describes the policy. It always returns the same value. The SDK
+	// fills in Name, Version and Learns.
 	Spec() PolicySpec
-	// Act answers one request: it depends on that request only. Many run at
-	// once. The context ends when nobody waits for the answer any longer. An
-	// error that is marked with Retry, or a panic, costs the episode of this
-	// request; any other error ends the rollout, for no other would fare better.
+	// Act decides on one request. The decision must depend only on that
+	// request. Many calls run at once. ctx ends when nothing waits for the
+	// answer any more. After an error that is marked with Retry, or a panic,
+	// only the episode of this request fails; any other error stops the
+	// rollout, because no other request would succeed.
 	//
-	// A decision has an action, or Raw, an output that Merit parses. Lag counts
-	// the updates that the weights that decided lack; Err and LogitMax are not
-	// used.
+	// A decision has an action, or Raw, an output that Merit parses. Lag is how
+	// many updates older than the newest weights the weights that decided are.
+	// Err and LogitMax are not used.
 	Act(ctx context.Context, r *Request) (Decision, error)
 }
 
-// Learner is a Policy that learns. Its own methods are called one at a time and
-// never while a request is open. After an error to which Retry was applied the
-// learner's state counts as lost and Load comes next; after any other it must
-// be as before the call.
+// Learner is a Policy that learns. The methods that it adds are called one at a
+// time and never while a request is open. After an error marked with Retry,
+// Merit considers the learner's state lost and calls Load next. After any other
+// error, the state must be the same as before the call.
 type Learner interface {
 	Policy
-	// Learn improves the policy once, by sequences that it sampled and their
-	// advantages. There may be none. Seed is all the randomness that it has.
+	// Learn updates the policy once, with sequences that it sampled and their
+	// advantages. There may be no sequences. All randomness must come from
+	// seed.
 	Learn(ctx context.Context, sequences []Sequence, seed Seed) (Stats, error)
-	// Publish makes the newest weights act from here on.
+	// Publish makes the policy act with the newest weights.
 	Publish(ctx context.Context) error
-	// Save returns all that Load needs to go on from here, at most 48 MiB.
-	// Name says at which point of a run that is, for weights kept elsewhere.
+	// Save returns the state that Load needs to continue from here, at most 48
+	// MiB. name identifies the point of the run, for weights that are stored
+	// elsewhere.
 	Save(ctx context.Context, name string) ([]byte, error)
-	// Load puts the policy into a saved state, which acts from here on. Nil is
-	// the state before the first Learn.
+	// Load restores a saved state, and the policy acts with it. A nil state
+	// means the state before the first Learn.
 	Load(ctx context.Context, state []byte) error
 }
 
-// What a policy is asked and what it answers: the nouns of Merit itself.
+// The types of requests, decisions and updates. They are Merit's own types.
 type (
 	PolicySpec   = policy.Spec
 	Request      = policy.Observation
@@ -90,21 +93,21 @@ type (
 	PolicyAction = rl.Action
 )
 
-// Why a Decision ends the episode.
+// The reasons for which a Decision ends the episode.
 const (
 	StopPolicyEnded = rl.StopPolicyEnded
 	StopContext     = rl.StopContext
 )
 
-// Choose is the action with an index among those of the environment.
+// Choose returns the action with an index into the environment's actions.
 func Choose(index int) PolicyAction { return PolicyAction{Kind: rl.ActionChoice, Choice: index} }
 
-// Text is the content of a message.
+// Text returns the content of a message with the text s.
 func Text(s string) Content { return rl.Text(s) }
 
-// Retry marks an error as one that may not come again: the request was right,
-// something that it needs was not there. The episode may then be begun again;
-// any other error means that no request will be answered.
+// Retry marks an error as temporary: the request was valid, but something that
+// it needs was not available. Merit may then play the episode again. Any other
+// error means that no request will succeed.
 func Retry(err error) error {
 	again := fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, What: err.Error(), Retry: true}
 	if e, ok := err.(*fault.Error); ok {
@@ -125,9 +128,9 @@ func (d PolicyDefinition[Options]) check() error {
 	return errors.Join(errs...)
 }
 
-// Open gives the policy within this process, without a plug-in: for tests. What
-// it decides goes through the same checks. Options is a JSON object; nil leaves
-// every default.
+// Open opens the policy in this process, without a plug-in, for tests. Its
+// decisions pass the same checks as those of a plug-in. options is a JSON
+// object; nil keeps every default.
 func (d PolicyDefinition[Options]) Open(setup PolicySetup, options json.RawMessage) (policy.Learner, error) {
 	a, err := d.build(setup, options)
 	if err != nil {
@@ -136,7 +139,7 @@ func (d PolicyDefinition[Options]) Open(setup PolicySetup, options json.RawMessa
 	return &inProcess{actor: a}, nil
 }
 
-// build is Open without the interface of the host.
+// build is Open without the host's interface.
 func (d PolicyDefinition[Options]) build(setup PolicySetup, options json.RawMessage) (*actor, error) {
 	if err := d.check(); err != nil {
 		return nil, err

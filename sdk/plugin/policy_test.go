@@ -100,9 +100,9 @@ func TestPolicyOnlyActs(t *testing.T) {
 // Promise: what the wire refuses, a test in process sees refused.
 func TestPolicyInProcessIsChecked(t *testing.T) {
 	for says, d := range map[string]plugin.Decision{
-		"decision.choice: 3 is not one of 1 actions":     {Action: plugin.Choose(3)},
-		"a decision is 2 updates old where there were 0": {Lag: 2},
-		"unexpected end of JSON input":                   {Info: map[string]json.RawMessage{"x": json.RawMessage("{")}},
+		"decision.choice: 3 is not one of 1 actions":                   {Action: plugin.Choose(3)},
+		"the decision is 2 updates old, but there were only 0 updates": {Lag: 2},
+		"unexpected end of JSON input":                                 {Info: map[string]json.RawMessage{"x": json.RawMessage("{")}},
 	} {
 		decisions := make([]policy.Decision, 1)
 		require.NoError(t, open(t, d).Act(t.Context(), []policy.Observation{{Actions: []string{"a"}}}, decisions))

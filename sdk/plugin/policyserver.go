@@ -15,7 +15,7 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// policyServer answers the host of a policy.
+// policyServer serves a policy to the host.
 type policyServer struct {
 	*greeter
 	build func(PolicySetup, json.RawMessage) (*actor, error)
@@ -34,7 +34,7 @@ func (s *policyServer) Configure(_ context.Context, m *pb.PolicyRequest) (*pb.Po
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil {
-		return nil, status.Error(codes.FailedPrecondition, "Configure comes once")
+		return nil, status.Error(codes.FailedPrecondition, "Configure must be called only once")
 	}
 	c, err := wire.DecodePolicyConfiguration(m)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *policyServer) Act(stream grpc.BidiStreamingServer[pb.ActRequest, pb.Act
 	if err != nil {
 		return err
 	}
-	d := newDesk(a, stream)
-	defer d.close()
+	p := newRequestPool(a, stream)
+	defer p.close()
 	for {
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -74,7 +74,7 @@ func (s *policyServer) Act(stream grpc.BidiStreamingServer[pb.ActRequest, pb.Act
 		if err != nil {
 			return err
 		}
-		d.take(m)
+		p.handle(m)
 	}
 }
 
@@ -136,11 +136,11 @@ func (s *policyServer) Load(ctx context.Context, m *pb.LoadRequest) (*pb.LoadRep
 	return wire.EncodeLoaded(a.version.Load(), err), nil
 }
 
-// close ends the policy when the host is done.
+// close closes the policy when the host is done.
 func (s *policyServer) close() error {
 	a, err := s.actor()
 	if err != nil {
-		return nil // there is none
+		return nil // no policy was configured
 	}
 	return a.close()
 }

@@ -20,15 +20,15 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// Exit statuses of a plug-in, besides those of the Go runtime.
+// The exit codes of a plug-in, besides those of the Go runtime.
 const (
-	exitMisuse = 2 // started by hand, or a Definition that cannot work
-	exitOrphan = 3 // the host is gone
+	exitMisuse = 2 // started by hand, or with an invalid Definition
+	exitOrphan = 3 // the host has exited
 )
 
-// Serve offers the environment to the host that started this process, and
-// returns when the host is done. It is all that a plug-in's main does. What the
-// process prints becomes part of Merit's logs.
+// Serve offers the environment to the host that started this process. It
+// returns when the host is done. The main function of a plug-in only calls
+// Serve. Merit adds the output of the process to its logs.
 func Serve[Options any](d Definition[Options]) {
 	s := &server{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), open: d.Open}
 	go s.tracker.Watch()
@@ -36,27 +36,25 @@ func Serve[Options any](d Definition[Options]) {
 	bury(s.close())
 }
 
-// ServePolicy is Serve for a policy. Its requests run at the same time, each in
-// a goroutine of its own.
+// ServePolicy is Serve for a policy. Requests run concurrently, each in its own
+// goroutine.
 func ServePolicy[Options any](d PolicyDefinition[Options]) {
 	s := &policyServer{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), build: d.build}
 	serve(func(g *grpc.Server) { pb.RegisterPolicyServer(g, s) })
 	bury(s.close())
 }
 
-// greeter says who the plug-in is.
+// greeter describes the plug-in to the host.
 type greeter struct {
 	description wire.Description
-	stderr      *os.File // the real one
+	stderr      *os.File // the stderr of the process, before go-plugin replaces it
 	restore     sync.Once
 }
 
-// OptionsJSON returns the options with their defaults, as a configuration writes
-// them.
+// OptionsJSON returns the default options, as a configuration writes them.
 func (d Definition[Options]) OptionsJSON() (json.RawMessage, error) { return optionsJSON(d.Defaults) }
 
-// OptionsJSON returns the options with their defaults, as a configuration writes
-// them.
+// OptionsJSON returns the default options, as a configuration writes them.
 func (d PolicyDefinition[Options]) OptionsJSON() (json.RawMessage, error) {
 	return optionsJSON(d.Defaults)
 }
@@ -65,7 +63,8 @@ func optionsJSON(defaults any) (json.RawMessage, error) {
 	return json.Marshal(shown(reflect.ValueOf(defaults)))
 }
 
-// greet ends the process if it was started by hand or its definition is wrong.
+// greet exits the process if it was started by hand or its definition is
+// invalid.
 func greet(name, version, summary string, defaults any, problem error) *greeter {
 	options, err := optionsJSON(defaults)
 	d := wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options}
@@ -78,7 +77,7 @@ func greet(name, version, summary string, defaults any, problem error) *greeter 
 		os.Exit(0)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
-		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand.\n"+
+		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt cannot be run by hand: merit starts it.\n"+
 			"Its options, with their defaults: %s\n", d.Name, d.Version, d.Summary, d.Options)
 		os.Exit(exitMisuse)
 	}
@@ -86,8 +85,8 @@ func greet(name, version, summary string, defaults any, problem error) *greeter 
 	return &greeter{description: d, stderr: os.Stderr}
 }
 
-// origin is what the Go linker left in the program: the module that it belongs
-// to, Go and the platform.
+// origin returns the build information of the Go linker: the module, the Go
+// version and the platform.
 func origin() string {
 	built := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != "" {
@@ -96,10 +95,10 @@ func origin() string {
 	return built
 }
 
-// describe answers Describe. It comes before any of the author's code, and
-// gives that code the real stderr back, for both of its outputs: go-plugin
-// sends them through the connection, where they slow messages down and are lost
-// when the process leaves.
+// describe answers Describe. It runs before any of the author's code, and
+// restores the real stderr for both outputs of that code. go-plugin would send
+// them through the connection, where they delay messages and are lost when the
+// process exits.
 func (g *greeter) describe() *pb.Description {
 	g.restore.Do(func() { os.Stdout, os.Stderr = g.stderr, g.stderr })
 	return wire.EncodeDescription(g.description)
@@ -118,15 +117,16 @@ func serve(register func(*grpc.Server)) {
 	})
 }
 
-// bury reports what the end of the author's code had to say.
+// bury prints the error of closing the author's code.
 func bury(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// leaveWithParent ends the process when its parent has changed, which is how
-// an orphan looks where the kernel does not kill it with the host.
+// leaveWithParent exits the process when its parent process changes, because
+// the host has exited then. It matters where the kernel does not kill the
+// plug-in with the host.
 func leaveWithParent(parent int) {
 	for range time.Tick(500 * time.Millisecond) {
 		if os.Getppid() != parent {
@@ -135,8 +135,7 @@ func leaveWithParent(parent int) {
 	}
 }
 
-// service registers the server with go-plugin. What it serves is what kind of
-// plug-in it is.
+// service registers a server, of an environment or of a policy, with go-plugin.
 type service struct {
 	goplugin.NetRPCUnsupportedPlugin
 	register func(*grpc.Server)
@@ -150,7 +149,7 @@ func (s *service) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
 	return nil
 }
 
-// GRPCClient implements goplugin.GRPCPlugin; hosts have their own.
+// GRPCClient implements goplugin.GRPCPlugin. Hosts have their own client.
 func (s *service) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, errors.New("a plug-in does not dial itself")
+	return nil, errors.New("a plug-in cannot connect to itself")
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin/internal/track"
 )
 
-// server answers the host. The environment is called under its lock only.
+// server serves an environment to the host. It calls the environment only while
+// it holds the lock.
 type server struct {
 	pb.UnimplementedEnvironmentServer
 	*greeter
@@ -26,17 +27,17 @@ type server struct {
 
 	mu      sync.Mutex
 	current env.Env
-	tracker track.Tracker // of the batch under way
-	lane    *lane.Conn    // nil where batches come in Run
+	tracker track.Tracker // of the current batch
+	lane    *lane.Conn    // nil if batches arrive through Run
 }
 
-// stream is what batches come through: Run, or a lane.
+// stream is the source of batches: Run, or a lane.
 type stream interface {
 	RecvMsg(m any) error
 	SendMsg(m any) error
 }
 
-var errUnconfigured = status.Error(codes.FailedPrecondition, "Configure comes first")
+var errUnconfigured = status.Error(codes.FailedPrecondition, "Configure must be called first")
 
 // Describe implements the RPC.
 func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
@@ -66,13 +67,14 @@ func (s *server) Configure(_ context.Context, m *pb.ConfigureRequest) (*pb.Confi
 	}
 	s.current = e
 	reply := wire.EncodeSpec(e.Spec(), nil)
-	reply.Lane = s.take(m.Lane)
+	reply.Lane = s.openLane(m.Lane)
 	return reply, nil
 }
 
-// take takes a host's offer of a lane in the place of the one before. Where
-// there is none, or none can be had, batches come in Run.
-func (s *server) take(offer string) bool {
+// openLane connects to the lane that the host offers, which replaces the
+// previous lane. If there is no offer or the connection fails, batches arrive
+// through Run.
+func (s *server) openLane(offer string) bool {
 	if s.lane != nil {
 		_ = s.lane.Close()
 		s.lane = nil
@@ -86,7 +88,7 @@ func (s *server) take(offer string) bool {
 	}
 	s.lane = l
 	go func() {
-		_ = s.run(context.Background(), l) // what is wrong with the lane, the host sees at its end
+		_ = s.run(context.Background(), l) // the host sees errors of the lane at its own end
 		_ = l.Close()
 	}()
 	return true
@@ -97,8 +99,8 @@ func (s *server) Run(stream grpc.BidiStreamingServer[pb.Batch, pb.BatchReply]) e
 	return s.run(stream.Context(), stream)
 }
 
-// run answers batches until no more come. Messages and columns are used again
-// and again: a batch that arrives proves that the reply before it has been read.
+// run answers batches until the stream ends. It reuses messages and columns: a
+// batch that arrives proves that the host has read the previous reply.
 func (s *server) run(ctx context.Context, stream stream) error {
 	var (
 		in    pb.Batch
@@ -182,7 +184,7 @@ func (s *server) Restore(ctx context.Context, m *pb.RestoreRequest) (*pb.Restore
 	return wire.EncodeRestore(e.Restore(ctx, int(m.Slot), m.State)), nil
 }
 
-// snapshotter is the environment, if its spec says that it is one.
+// snapshotter returns the environment if its spec says that it has snapshots.
 func (s *server) snapshotter() (env.Snapshotter, error) {
 	if s.current == nil {
 		return nil, errUnconfigured
@@ -190,15 +192,15 @@ func (s *server) snapshotter() (env.Snapshotter, error) {
 	if e, ok := s.current.(env.Snapshotter); ok && s.current.Spec().Snapshots {
 		return e, nil
 	}
-	return nil, status.Error(codes.Unimplemented, "the environment offers no snapshots")
+	return nil, status.Error(codes.Unimplemented, "the environment does not support snapshots")
 }
 
-// Where implements the RPC, without the lock that a batch holds.
+// Where implements the RPC. It does not take the lock, which a batch holds.
 func (s *server) Where(context.Context, *pb.WhereRequest) (*pb.WhereReply, error) {
 	return wire.EncodePlace(s.tracker.Place()), nil
 }
 
-// close ends the environment when the host is done.
+// close closes the environment when the host is done.
 func (s *server) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

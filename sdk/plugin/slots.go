@@ -11,24 +11,24 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin/internal/track"
 )
 
-// state is where a slot stands between two operations.
+// state is the state of a slot between two operations.
 type state byte
 
 const (
 	fresh  state = iota // never reset
 	live                // within an episode
-	over                // at the end of one
-	faulty              // failed; only a reset helps
+	over                // at the end of an episode
+	faulty              // failed; usable again after a reset
 )
 
-// slots makes an env.Env of an Environment: it calls each slot in turn.
+// slots is an env.Env made of an Environment: it calls each slot in turn.
 type slots struct {
 	spec   Spec
 	slots  []Slot
 	states []state
 	closed bool
 
-	tracker *track.Tracker // nil within a process
+	tracker *track.Tracker // nil if opened in this process
 
 	turn         Turn
 	anchor, text arena
@@ -99,7 +99,7 @@ func (v *slots) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error 
 	return nil
 }
 
-// prepare gives the reply its columns.
+// prepare sizes and clears the columns of the reply.
 func (v *slots) prepare(want env.Want, r *env.Reply) {
 	n := v.spec.Slots
 	v.anchor.clear()
@@ -120,12 +120,12 @@ func (v *slots) prepare(want env.Want, r *env.Reply) {
 	for i := range r.Mask {
 		r.Mask[i] = 1
 	}
-	r.Events = r.Events[:0] // also where every slot is skipped and none ends
+	r.Events = r.Events[:0] // end does not run if every slot is skipped
 	v.turn.events = r.Events
 }
 
-// begin points the turn at the rows of slot i. Field by field is cheaper than
-// a new Turn.
+// begin points the turn at the rows of slot i. Setting the fields one by one is
+// cheaper than a new Turn.
 func (v *slots) begin(i int, want env.Want, r *env.Reply) {
 	actions, t := len(v.spec.Actions), &v.turn
 	t.Anchor, t.Text = t.Anchor[:0], t.Text[:0]
@@ -137,7 +137,7 @@ func (v *slots) begin(i int, want env.Want, r *env.Reply) {
 	}
 }
 
-// end copies what the slot said into its rows, or why it is broken.
+// end copies the turn, or the error of the slot, into the rows of slot i.
 func (v *slots) end(i int, err error, r *env.Reply) {
 	r.Events = v.turn.events
 	if err != nil {
@@ -165,11 +165,11 @@ func (v *slots) reset(i int, seed uint64) (err error) {
 func (v *slots) step(i int, a Action) (err error) {
 	switch v.states[i] {
 	case fresh:
-		return errors.New("stepped before its first reset")
+		return errors.New("the slot was stepped before its first reset")
 	case over:
-		return errors.New("stepped after the end of its episode")
+		return errors.New("the slot was stepped after the end of its episode")
 	case faulty:
-		return errors.New("stepped after it failed; only a reset helps")
+		return errors.New("the slot was stepped after it failed; reset it first")
 	}
 	defer recovered(&err)
 	return v.slots[i].Step(a, &v.turn)
@@ -184,7 +184,7 @@ func recovered(err *error) {
 // Render implements env.Renderer.
 func (v *slots) Render(_ context.Context, slot int) (text string, err error) {
 	if slot < 0 || slot >= len(v.slots) {
-		return "", fmt.Errorf("slot %d is not one of %d", slot, len(v.slots))
+		return "", errSlot(slot, len(v.slots))
 	}
 	defer recovered(&err)
 	if s, ok := v.slots[slot].(fmt.Stringer); ok {
@@ -208,26 +208,31 @@ func (v *slots) Close() error {
 	return errors.Join(errs...)
 }
 
-// Snapshotter is an optional power of a Slot, of all slots of an environment or
-// of none: what it is at can be kept and gone back to.
+// Snapshotter is an optional interface of a Slot: its state can be saved and
+// restored. Either all slots of an environment implement it or none.
 type Snapshotter interface {
-	// Snapshot returns all that decides what comes, at most 1 MiB, and changes
-	// nothing.
+	// Snapshot returns all state that determines the rest of the episode, at
+	// most 1 MiB. It changes nothing.
 	Snapshot() ([]byte, error)
-	// Restore puts the slot, which may be another one or in another process, into
-	// a state that Snapshot gave. Nonsense is an error.
+	// Restore sets the slot to a state that Snapshot returned, perhaps for
+	// another slot or in another process. It returns an error if the state is
+	// not valid.
 	Restore(state []byte) error
 }
 
-// kept are the states that a snapshot can be of.
+// kept maps the first byte of a snapshot to the state of its slot.
 var kept = map[byte]state{byte(live): live, byte(over): over}
 
-var errNoSnapshots = errors.New("the environment offers no snapshots")
+var errNoSnapshots = errors.New("the environment does not support snapshots")
 
-// snapshotter returns the slot of a number, if there is one and it has snapshots.
+func errSlot(slot, slots int) error {
+	return fmt.Errorf("slot %d does not exist: the environment has %d slots", slot, slots)
+}
+
+// snapshotter returns a slot by number if it exists and supports snapshots.
 func (v *slots) snapshotter(slot int) (Snapshotter, error) {
 	if slot < 0 || slot >= len(v.slots) {
-		return nil, fmt.Errorf("slot %d is not one of %d", slot, len(v.slots))
+		return nil, errSlot(slot, len(v.slots))
 	}
 	if s, ok := v.slots[slot].(Snapshotter); ok {
 		return s, nil
@@ -235,14 +240,14 @@ func (v *slots) snapshotter(slot int) (Snapshotter, error) {
 	return nil, errNoSnapshots
 }
 
-// Snapshot implements env.Snapshotter. The first byte is where the slot stands.
+// Snapshot implements env.Snapshotter. The first byte is the state of the slot.
 func (v *slots) Snapshot(_ context.Context, slot int) (state []byte, err error) {
 	s, err := v.snapshotter(slot)
 	if err != nil {
 		return nil, err
 	}
 	if at := v.states[slot]; at != live && at != over {
-		return nil, errors.New("the slot is not within an episode")
+		return nil, errors.New("the slot is not in an episode")
 	}
 	defer recovered(&err)
 	own, err := s.Snapshot()
@@ -250,13 +255,12 @@ func (v *slots) Snapshot(_ context.Context, slot int) (state []byte, err error) 
 		return nil, err
 	}
 	if len(own)+1 > env.MaxSnapshot {
-		return nil, fmt.Errorf("the snapshot has %d bytes, more than %d", len(own), env.MaxSnapshot-1)
+		return nil, fmt.Errorf("the snapshot has %d bytes, more than the limit of %d", len(own), env.MaxSnapshot-1)
 	}
 	return append([]byte{byte(v.states[slot])}, own...), nil
 }
 
-// Restore implements env.Snapshotter. A slot that could not be put back is as a
-// failed one.
+// Restore implements env.Snapshotter. If it fails, the slot counts as failed.
 func (v *slots) Restore(_ context.Context, slot int, state []byte) (err error) {
 	s, err := v.snapshotter(slot)
 	if err != nil {
@@ -264,7 +268,7 @@ func (v *slots) Restore(_ context.Context, slot int, state []byte) (err error) {
 	}
 	v.states[slot] = faulty
 	if len(state) == 0 || state[0] != byte(live) && state[0] != byte(over) {
-		return errors.New("is no snapshot of this environment")
+		return errors.New("the state is not a snapshot of this environment")
 	}
 	defer recovered(&err)
 	if err := s.Restore(state[1:]); err != nil {

@@ -15,39 +15,42 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// Task is what an episode starts from: see Turn.Task.
+// Task is the start of an episode; see Turn.Task.
 type Task = rl.Task
 
-// Turn is what a slot says after a reset or a step. The SDK owns its memory,
-// clears it before each call and reads it afterwards.
+// Turn is the result of a reset or a step. The SDK owns its memory, clears it
+// before each call and reads it afterwards.
 type Turn struct {
-	// Anchor is the raw observation in UTF-8, to be appended to: two states
-	// are the same if and only if their anchors are equal.
+	// Anchor is the raw observation in UTF-8; append to it. Two states are the
+	// same if and only if their anchors are equal.
 	Anchor []byte
-	// Text is what a reader would see, to be appended to. If it stays empty,
-	// it is the anchor.
+	// Text is the observation for a reader; append to it. If it stays empty,
+	// the anchor is used.
 	Text []byte
-	// Features is the observation tensor, row-major in Spec.FeatureShape, all
-	// 0 at first; nil when the host does not want it. Finite values only.
+	// Features is the observation tensor, row-major in Spec.FeatureShape and
+	// zeroed before the call; nil if the host does not need it. Values must be
+	// finite.
 	Features []float32
-	// Mask has one byte per action, all 1 (available) at first.
+	// Mask has one byte per action, 1 for available. It is all 1 before the
+	// call.
 	Mask []byte
-	// Reward is the environment's own reward; finite, 0 after a reset.
+	// Reward is the environment's own reward. It must be finite, and 0 after a
+	// reset.
 	Reward float64
-	// Terminated says that the episode reached an end state.
+	// Terminated means that the episode reached an end state.
 	Terminated bool
-	// Truncated says that the environment cut the episode.
+	// Truncated means that the environment cut the episode short.
 	Truncated bool
-	// InvalidAction says that the action was understood but had no legal
+	// InvalidAction means that the action was understood but had no legal
 	// effect.
 	InvalidAction bool
 
 	slot   int
 	events []env.Event // of the whole batch
-	before int         // how many are of other slots
+	before int         // how many of them belong to other slots
 }
 
-// Tool reports what a tool answered; it becomes a tool message of the
+// Tool reports the answer of a tool. It becomes a tool message of the
 // conversation.
 func (t *Turn) Tool(name, content string) {
 	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventToolResult, Name: name, Message: content})
@@ -63,30 +66,31 @@ func (t *Turn) Info(key string, value any) error {
 	return nil
 }
 
-// Metric says a number about the episode that people want to know, such as how
-// much longer it was than the shortest way: evaluations average it over the
-// episodes that have it. The last value of a name counts. Name is of letters,
-// digits and _; value is finite.
+// Metric reports a number about the episode, such as how much longer it was
+// than the shortest way. Evaluations average it over the episodes that report
+// it. If a name is reported several times, the last value counts. name consists
+// of 1 to 64 letters, digits and _; value must be finite.
 func (t *Turn) Metric(name string, value float64) {
 	raw, err := json.Marshal(value)
-	if err != nil { // not finite: check says so
+	if err != nil { // not finite: check reports it
 		raw = []byte(strconv.FormatFloat(value, 'g', -1, 64))
 	}
 	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventMetric, Name: name, Message: string(raw)})
 }
 
-// Task says in Reset what the episode starts from. Its messages, if it has any,
-// stand in the conversation in the place of Text, behind Spec.System unless
-// they begin with a system message themselves; Text is by default that of the
-// last. Its ground truth and its metadata reach the rewards, its id (optional)
-// names the start in what is written.
+// Task sets, in Reset, the task that the episode starts from. The messages of
+// the task, if any, replace Text in the conversation. They follow Spec.System,
+// unless they begin with a system message themselves. If Text is empty, Task
+// sets it to the text of the last message. Rewards receive the ground truth and
+// the metadata of the task. Its id, which is optional, names the start in the
+// output.
 func (t *Turn) Task(task *Task) error {
 	raw, err := json.Marshal(task)
 	if err != nil {
 		return err
 	}
 	if len(raw) > wire.MaxText {
-		return fmt.Errorf("the task has %d bytes as JSON, at most %d", len(raw), wire.MaxText)
+		return fmt.Errorf("the task has %d bytes as JSON, more than the limit of %d", len(raw), wire.MaxText)
 	}
 	if n := len(task.Messages); n > 0 && len(t.Text) == 0 {
 		t.Text = append(t.Text, task.Messages[n-1].Content.Text()...)
@@ -95,7 +99,7 @@ func (t *Turn) Task(task *Task) error {
 	return nil
 }
 
-// shown is what a reader sees.
+// shown returns the text for a reader.
 func (t *Turn) shown() []byte {
 	if len(t.Text) == 0 {
 		return t.Anchor
@@ -103,28 +107,28 @@ func (t *Turn) shown() []byte {
 	return t.Text
 }
 
-// check finds what the host would kill the whole plug-in for, while it costs
-// only the slot.
+// check returns an error for anything for which the host would kill the whole
+// plug-in. At this point, only the slot fails.
 func (t *Turn) check(op env.Op) error {
 	switch {
 	case math.IsNaN(t.Reward) || math.IsInf(t.Reward, 0):
-		return fmt.Errorf("reward is %v", t.Reward)
+		return fmt.Errorf("the reward is %v, not a finite number", t.Reward)
 	case op == env.Reset && t.Reward != 0:
-		return fmt.Errorf("reward %v right after a reset", t.Reward)
+		return fmt.Errorf("the reward is %v right after a reset; it must be 0", t.Reward)
 	case len(t.Anchor) > wire.MaxText || len(t.Text) > wire.MaxText:
-		return fmt.Errorf("anchor of %d bytes and text of %d: each has at most %d", len(t.Anchor), len(t.Text), wire.MaxText)
+		return fmt.Errorf("the anchor has %d bytes and the text %d; the limit for each is %d", len(t.Anchor), len(t.Text), wire.MaxText)
 	case !utf8.Valid(t.Anchor) || !utf8.Valid(t.Text):
-		return errors.New("anchor or text is not UTF-8")
+		return errors.New("the anchor or the text is not UTF-8")
 	case len(t.events)-t.before > wire.MaxEvents:
-		return fmt.Errorf("%d tool results, infos and metrics in one turn, more than %d", len(t.events)-t.before, wire.MaxEvents)
+		return fmt.Errorf("%d tool results, infos and metrics in one turn, more than the limit of %d", len(t.events)-t.before, wire.MaxEvents)
 	case op != env.Reset && slices.ContainsFunc(t.events[t.before:], func(e env.Event) bool { return e.Kind == env.EventTask }):
-		return errors.New("a task in the middle of an episode: it belongs into Reset")
+		return errors.New("the slot set a task in the middle of an episode; set it in Reset")
 	case len(t.Mask) > 0 && !t.Terminated && !t.Truncated && bytes.IndexByte(t.Mask, 1) < 0:
-		return errors.New("the episode goes on but no action is available")
+		return errors.New("the episode continues but no action is available")
 	}
 	for _, e := range t.events[t.before:] {
-		if e.Kind == env.EventInfo && len(e.Message) > wire.MaxAttached { // cut, it would be no JSON
-			return fmt.Errorf("the info %q has %d bytes as JSON, at most %d", e.Name, len(e.Message), wire.MaxAttached)
+		if e.Kind == env.EventInfo && len(e.Message) > wire.MaxAttached { // a truncated message would not be JSON
+			return fmt.Errorf("the info %q has %d bytes as JSON, more than the limit of %d", e.Name, len(e.Message), wire.MaxAttached)
 		}
 		if e.Kind == env.EventMetric {
 			if err := wire.CheckMetric(e.Name, e.Message); err != nil {
@@ -135,7 +139,7 @@ func (t *Turn) check(op env.Op) error {
 	return nil
 }
 
-// flags packs the three booleans.
+// flags packs the three booleans into a flag.
 func (t *Turn) flags() env.Flag {
 	var f env.Flag
 	if t.Terminated {

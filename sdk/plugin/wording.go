@@ -9,11 +9,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// The words of problems are those of a configuration file, which is where
-// options are written, not those of JSON, which is how they travel.
+// Problems use the terms of a configuration file, in which users write options, not
+// those of JSON, in which they are sent.
 const section = "a section with keys below it"
 
-// wanted names what an option of type t takes.
+// wanted names the kind of value that an option of type t takes.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -33,8 +33,8 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// found names what stands in raw where another type belongs: the value itself
-// if it is short, for that is what the user searches the file for.
+// found names the value in raw that has the wrong type. It is the value itself
+// if that is short, because users search the file for it.
 func found(raw json.RawMessage, wrong *strictjson.Error) string {
 	number, is := strings.CutPrefix(wrong.Kind, "the number ")
 	switch {
@@ -55,16 +55,17 @@ func found(raw json.RawMessage, wrong *strictjson.Error) string {
 	}
 }
 
-// defaultHint says which value an option has that is not set.
+// defaultHint returns a hint that names the default of an option.
 func defaultHint(v reflect.Value) string {
 	value, err := json.Marshal(v.Addr().Interface())
 	if err != nil || v.IsZero() || len(value) > 60 {
-		return "correct it, or remove the key to have the default"
+		return "correct it, or remove the key to use the default"
 	}
 	return "the default is " + string(value)
 }
 
-// shown is what an option is as a configuration writes it, for JSON.
+// shown returns the value of an option for JSON, in the form of a
+// configuration.
 func shown(v reflect.Value) any {
 	switch t := v.Type(); {
 	case t == duration:

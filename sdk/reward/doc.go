@@ -1,5 +1,5 @@
-// Package reward is what the author of a reward writes against. A reward is
-// one function:
+// Package reward is the SDK for authors of rewards in Go. A reward is one
+// function:
 //
 //	package main
 //
@@ -15,13 +15,13 @@
 //		return reward.Score(0)
 //	}
 //
-// It is built as a WebAssembly reactor,
+// Build it as a WebAssembly reactor,
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o reward.wasm .
 //
-// and tested like any Go function, with a Rollout literal. Rewards that compare
-// the members of a group use the package group beside this one.
+// and test it like any Go function, with a Rollout literal. Rewards that compare
+// the members of a group use the package reward/group.
 //
-// Everything of a Rollout is read in place: its strings and slices are valid
-// until the function returns. The package imports nothing of Merit's host.
+// A Rollout is read in place: its strings and slices are valid only until the
+// function returns. The package imports no packages of Merit's host.
 package reward

@@ -39,12 +39,12 @@ func (sandbox) fail(text string)                      { hostError(text) }
 func (sandbox) log(level Level, text string)          { hostLog(int32(level), text) }
 
 var (
-	input []uint64 // what merit_alloc gave; words, so that it is 8-aligned
+	input []uint64 // the memory of merit_alloc; uint64 so that it is 8-aligned
 	guest = decoder{rollout: new(Rollout)}
 )
 
-// leastInput is the room for input that is there from the start, in bytes:
-// most inputs fit, and no call has to allocate.
+// leastInput is the size of the first input buffer, in bytes: most inputs fit, so
+// that calls need not allocate.
 const leastInput = 128 << 10
 
 //go:wasmexport merit_abi_1
@@ -74,8 +74,8 @@ func meritEvaluate(at unsafe.Pointer, size int32) int32 {
 
 var members groupDecoder
 
-// EvaluateGroup is what the package group exports: it reads a group buffer,
-// calls rank and sends its results, after member has named whose they are.
+// EvaluateGroup implements the export of package group: it reads a group buffer,
+// calls rank, and sends each result after a call of member with its index.
 func EvaluateGroup(at unsafe.Pointer, size int32, rank func([]*Rollout) []Result, member func(int32)) int32 {
 	out := Output{host: sandbox{}}
 	if !members.decode(unsafe.Slice((*byte)(at), uint32(size))) {

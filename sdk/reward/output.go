@@ -11,14 +11,14 @@ const (
 	ErrorLevel
 )
 
-// Output takes results one by one, for rewards that have many: nothing is
-// collected in the guest.
+// Output sends results to the host one by one, for rewards with many results: the
+// guest does not collect them.
 type Output struct {
 	host   host
 	status int32
 }
 
-// host is where results go: the sandbox, or a recorder outside of it.
+// host receives the results: the sandbox, or a recorder outside of it.
 type host interface {
 	score(float64)
 	step(index int, reward float64)
@@ -36,19 +36,19 @@ const (
 	statusError
 )
 
-// Score sets the score, once.
+// Score sets the score. Call it once.
 func (o *Output) Score(score float64) { o.host.score(score) }
 
 // Step sets the base reward of the step with this index among the assistant
-// messages, once a step.
+// messages. Call it once per step.
 func (o *Output) Step(index int, reward float64) { o.host.step(index, reward) }
 
-// StepMetric adds a measurement to a step that has its reward.
+// StepMetric adds a measurement to a step whose reward is already set.
 func (o *Output) StepMetric(index int, name string, value float64) {
 	o.host.stepMetric(index, name, value)
 }
 
-// StepReason explains a step that has its reward.
+// StepReason explains a step whose reward is already set.
 func (o *Output) StepReason(index int, text string) { o.host.stepReason(index, text) }
 
 // Metric adds a measurement.
@@ -57,13 +57,13 @@ func (o *Output) Metric(name string, value float64) { o.host.metric(name, value)
 // Reason explains the result.
 func (o *Output) Reason(text string) { o.host.reason(text) }
 
-// Invalid says that there is no valid score.
+// Invalid reports that there is no valid score, and why.
 func (o *Output) Invalid(reason string) {
 	o.host.reason(reason)
 	o.status = statusInvalid
 }
 
-// Error says that the reward failed.
+// Error reports that the reward failed.
 func (o *Output) Error(text string) {
 	o.host.fail(text)
 	o.status = statusError
@@ -72,7 +72,7 @@ func (o *Output) Error(text string) {
 // Log writes a line to the log of the evaluation.
 func (o *Output) Log(level Level, text string) { o.host.log(level, text) }
 
-// Result sends a whole result.
+// Result sends a complete result.
 func (o *Output) Result(r Result) {
 	for i := range r.Metrics {
 		o.host.metric(r.Metrics[i].Name, r.Metrics[i].Value)

@@ -9,12 +9,12 @@ import (
 	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
-// errBuffer says that a buffer breaks the layout; a host never sends such one.
+// errBuffer means that a buffer is malformed; a host never sends such a buffer.
 var errBuffer = errors.New("reward: the buffer does not follow the flat layout, version 1")
 
 // Decode reads a buffer of the flat ABI (see sandbox/abi). Strings point into
-// buf. It is what the module does with every input, exported for tests and
-// tools.
+// buf. The module decodes every input in this way; Decode is exported for tests
+// and tools.
 func Decode(buf []byte) (*Rollout, error) {
 	d := decoder{rollout: new(Rollout)}
 	if !d.decode(buf) {
@@ -32,8 +32,8 @@ func DecodeGroup(buf []byte) ([]*Rollout, error) {
 	return g.rollouts, nil
 }
 
-// decoder reads buffers into one Rollout whose slices it uses again. The first
-// bad reference sticks; reads after it give zero values.
+// decoder reads buffers into one Rollout and reuses its slices. After the first
+// bad reference, all reads return zero values.
 type decoder struct {
 	buf     []byte
 	bad     bool
@@ -77,7 +77,7 @@ func (d *decoder) toolCalls() {
 	}
 }
 
-// prompt reads what later hosts write of the prompt, and the fields of messages.
+// prompt reads the prompt and the fields of messages, which newer hosts write.
 func (d *decoder) prompt() {
 	r := d.rollout
 	r.PromptMessages, r.PromptText, r.CompletionText, d.fields = -1, false, false, d.fields[:0]
@@ -162,7 +162,7 @@ func (d *decoder) value(at int) Value {
 	}
 }
 
-// table is a checked table: every row lies within the buffer.
+// table is a checked table: every row is inside the buffer.
 type table struct{ count, offset, stride int }
 
 func (t table) row(i int) int { return t.offset + i*t.stride }
@@ -176,7 +176,7 @@ func (d *decoder) table(at, least int) table {
 	return t
 }
 
-// u32 returns 0 outside the buffer. On wasm an int has 64 bits, as on hosts.
+// u32 returns 0 outside the buffer. On wasm, int has 64 bits, as on hosts.
 func (d *decoder) u32(at int) int {
 	if at+4 > len(d.buf) {
 		d.bad = true
@@ -201,8 +201,8 @@ func (d *decoder) str(at int) string {
 	return d.text(word(d.buf[at:]))
 }
 
-// text returns the string of a reference: its offset in the low half, its
-// length in the high one.
+// text returns the string of a reference: its offset is the low half of ref, its
+// length the high half.
 func (d *decoder) text(ref uint64) string {
 	offset, length := ref&math.MaxUint32, ref>>32
 	if length == 0 {
@@ -218,7 +218,7 @@ func (d *decoder) text(ref uint64) string {
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func half(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
-// groupDecoder reads group buffers, one decoder a member.
+// groupDecoder reads group buffers, with one decoder per member.
 type groupDecoder struct {
 	decoders []*decoder
 	rollouts []*Rollout
@@ -247,8 +247,8 @@ func (g *groupDecoder) decode(buf []byte) bool {
 	return !d.bad
 }
 
-// leastRows is what a table's slice begins with: the sandbox warms a module up
-// before its snapshot, and what is allocated then need not be at every call.
+// leastRows is the first capacity of a table's slice. The sandbox warms a module up
+// before its snapshot, so calls need not allocate that memory again.
 const leastRows = 64
 
 func resize[T any](s []T, n int) []T {

@@ -1,17 +1,17 @@
 package reward
 
-// registered is the module's reward: Go's c-shared modules run package
-// initialisers and never main, so it cannot be handed over in another way.
+// registered is the module's reward. It is a variable because Go's c-shared modules
+// run package initializers but never main.
 var registered func(*Rollout, *Output)
 
-// Register makes score the reward of the module. It is called once, from an
-// init function.
+// Register makes score the reward of the module. Call it once, in an init
+// function.
 func Register(score func(*Rollout) Result) {
 	RegisterStream(func(r *Rollout, out *Output) { out.Result(score(r)) })
 }
 
-// RegisterStream makes stream the reward of the module. Without a call of
-// Invalid or Error it must set a score.
+// RegisterStream makes stream the reward of the module. stream must set a score
+// unless it calls Invalid or Error.
 func RegisterStream(stream func(*Rollout, *Output)) {
 	if registered != nil {
 		panic("reward: registered twice")

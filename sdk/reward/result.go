@@ -1,17 +1,17 @@
 package reward
 
-// Result is what a reward says about one rollout. Score, Invalid and Error
-// make one; the other fields are filled in as needed.
+// Result is the result of a reward for one rollout. Make one with Score, Invalid or
+// Error, and set the other fields as needed.
 type Result struct {
 	Score   float64
-	Invalid bool   // there is no valid score; Reason says why
+	Invalid bool   // there is no valid score; Reason explains why
 	Error   string // the reward itself failed; empty if it did not
 	Reason  string
 	Metrics []Metric
 	Steps   []StepReward
 }
 
-// Metric is one named measurement beside the score.
+// Metric is one named measurement in addition to the score.
 type Metric struct {
 	Name  string
 	Value float64
@@ -19,7 +19,7 @@ type Metric struct {
 
 // StepReward is the base reward of one step.
 type StepReward struct {
-	Index   int // among the assistant messages behind the prompt, from 0
+	Index   int // among the assistant messages after the prompt, from 0
 	Reward  float64
 	Reason  string
 	Metrics []Metric
@@ -28,14 +28,14 @@ type StepReward struct {
 // Score returns a valid result.
 func Score(score float64) Result { return Result{Score: score} }
 
-// Invalid returns a result without a score: the rollout leaves the baseline
-// and is not learnt from.
+// Invalid returns a result without a score: the rollout does not count in the
+// baseline, and training does not learn from it.
 func Invalid(reason string) Result { return Result{Invalid: true, Reason: reason} }
 
 // Error returns the result of a reward that failed.
 func Error(err error) Result { return Result{Error: err.Error()} }
 
-// BoolScore returns a score of 1 or 0.
+// BoolScore returns a score of 1 if ok is true, else 0.
 func BoolScore(ok bool) Result {
 	if ok {
 		return Score(1)

@@ -2,27 +2,27 @@ package reward
 
 import "iter"
 
-// Rollout is one trajectory to score: a conversation, what its task says about
-// it, and what the environment saw. Keep nothing of it after the function has
-// returned.
+// Rollout is one trajectory to score: a conversation, the data of its task, and the
+// steps that the environment recorded. Do not keep references to it after the
+// function returns.
 type Rollout struct {
 	ID          string
 	Group       string
 	Task        string
 	Messages    []Message
 	GroundTruth Value
-	Metadata    []Field // keys ascending
+	Metadata    []Field // sorted by key
 	Steps       []Step  // empty if there was no environment
 	StopReason  StopReason
-	// PromptMessages is how many of the messages are the prompt's, or −1 if
-	// nobody said. PromptText and CompletionText say that the data had a text there
-	// and no list of messages.
+	// PromptMessages is how many messages belong to the prompt, or −1 if that is
+	// unknown. PromptText and CompletionText mean that the data had a text there, not
+	// a list of messages.
 	PromptMessages int
 	PromptText     bool
 	CompletionText bool
 }
 
-// Roles of a message. Others may occur.
+// Roles of a message. Other roles may occur.
 const (
 	System    = "system"
 	User      = "user"
@@ -33,15 +33,15 @@ const (
 // Message is one turn of the conversation.
 type Message struct {
 	Role       string
-	Content    string // of a list of parts: the text parts, joined
+	Content    string // if it is a list of parts: the text parts, joined
 	Name       string
 	ToolCallID string
 	ToolCalls  []ToolCall
 	Null       bool   // the content was null
 	Parts      string // JSON of the list of parts, or empty
-	// Fields are what the message has beside these, such as reasoning_content.
-	// The field as_given is an object of what was written in another form: a role
-	// in another spelling, tool calls in another shape.
+	// Fields are the other fields of the message, such as reasoning_content. The
+	// field as_given is an object with the original form of fields that Merit
+	// normalized: a role with another spelling, tool calls with another shape.
 	Fields []Field
 }
 
@@ -55,7 +55,7 @@ func (m *Message) Field(key string) Value {
 	return Value{}
 }
 
-// ToolCall is a request of the assistant to run a tool.
+// ToolCall is the assistant's request to run a tool.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -63,18 +63,18 @@ type ToolCall struct {
 	Type      string
 }
 
-// Step is one decision as the environment saw it.
+// Step is one decision, as the environment recorded it.
 type Step struct {
 	Message     int // index in Messages of the message with the action, or −1
 	Action      string
 	ActionKind  ActionKind
 	Choice      int // index of the action, for choices
 	ActionValid bool
-	Reward      float64 // the environment's own
+	Reward      float64 // the environment's own reward
 	Terminated  bool
 	Truncated   bool
-	Anchor      string // raw state before the action
-	ToolCalls   int    // calls of the action; they stand at its message
+	Anchor      string // the raw state before the action
+	ToolCalls   int    // number of tool calls of the action; the message has them
 }
 
 // ActionKind is the form of an action.
@@ -88,7 +88,7 @@ const (
 	ActionTool
 )
 
-// StopReason says why the episode ended.
+// StopReason is the reason why the episode ended.
 type StopReason int
 
 // The stop reasons.
@@ -123,9 +123,9 @@ const (
 // Value is any JSON value; no parser is needed for the simple ones.
 type Value struct {
 	Kind   Kind
-	JSON   string  // as it came
-	Text   string  // a string's text; for other kinds the same as JSON
-	Number float64 // of a number
+	JSON   string  // the JSON text, unchanged
+	Text   string  // the text of a string; for other kinds the same as JSON
+	Number float64 // the value of a number
 	Bool   bool
 }
 
@@ -152,8 +152,8 @@ func (r *Rollout) Answer() string {
 	return ""
 }
 
-// Assistants yields the assistant messages behind the prompt with their step
-// index: the index that Result.Steps and Output.Step take.
+// Assistants yields the assistant messages after the prompt with their step index,
+// which Result.Steps and Output.Step use.
 func (r *Rollout) Assistants() iter.Seq2[int, *Message] {
 	return func(yield func(int, *Message) bool) {
 		step := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// fit makes what an agent said fit to be kept: texts in UTF-8 and not too long. Its
-// own messages stay as they are.
+// fit makes the span valid: texts become UTF-8 and are cut to the limits. The
+// agent's own messages are not changed.
 func (s *Span) fit() {
 	trace.Fit(&s.Span)
 	s.Name = cmp.Or(s.Name, string(s.Kind))
@@ -26,7 +26,7 @@ func (s *Span) fit() {
 	}
 }
 
-// problem notes what went wrong with recording.
+// problem records an error of recording.
 func (s *Span) problem(what string) {
 	if s.Attributes == nil {
 		s.Attributes = map[string]json.RawMessage{}
@@ -36,6 +36,6 @@ func (s *Span) problem(what string) {
 
 func newID(n int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // it does not fail
+	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }

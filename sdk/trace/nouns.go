@@ -5,7 +5,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// The nouns of Merit's traces, so that an agent needs this package only.
+// The types of Merit's traces, so that an agent needs only this package.
 type (
 	About        = trace.About
 	Coordination = trace.Coordination
@@ -18,7 +18,7 @@ type (
 	Usage        = trace.Usage
 )
 
-// Kinds of spans.
+// The kinds of spans.
 const (
 	KindPrompt       = trace.KindPrompt
 	KindTool         = trace.KindTool
@@ -28,5 +28,5 @@ const (
 	KindReasoning    = trace.KindReasoning
 )
 
-// Text is the content of a message that is a text.
+// Text returns a message content with the text s.
 func Text(s string) rl.Content { return rl.Text(s) }

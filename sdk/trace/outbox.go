@@ -12,22 +12,22 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace/outbox"
 )
 
-// Stats counts spans since the start.
+// Stats counts spans since the tracer was created.
 type Stats struct {
-	Sent   uint64 // the sink has them
-	Lost   uint64 // they were not recorded
-	Reason string // of the last loss
+	Sent   uint64 // spans that the sink received
+	Lost   uint64 // spans that were not recorded
+	Reason string // why the last span was lost
 }
 
-// sending sends what is recorded, in its order, from one goroutine.
+// sending sends recorded spans in order, from one goroutine.
 type sending struct {
 	sink trace.Sink
 	box  *outbox.Box[item]
 	sent atomic.Uint64
 }
 
-// item is a span, what is said of a trace, or somebody who waits until
-// everything before is sent.
+// item is a span, a description of a trace, or a channel to close once
+// everything before it is sent.
 type item struct {
 	span  *trace.Span
 	about *trace.About
@@ -40,12 +40,13 @@ func newSending(sink trace.Sink, queue int, log *slog.Logger) *sending {
 	s := &sending{sink: sink}
 	s.box = outbox.New(outbox.Options{
 		Queue: queue, Patience: 30 * time.Second, Log: log, Lost: "spans were not recorded",
-		Closed: "the tracer was closed before", Full: "spans come faster than they can be sent, and the queue is full",
+		Closed: "the tracer was already closed", Full: "spans are recorded faster than they can be sent, and the queue is full",
 	}, s.deliver)
 	return s
 }
 
-// Stats says how much was sent and lost. Of a tracer that is off it is zero.
+// Stats returns how many spans were sent and lost. If the tracer is off, it is
+// zero.
 func (t *Tracer) Stats() Stats {
 	if t == nil {
 		return Stats{}
@@ -55,7 +56,8 @@ func (t *Tracer) Stats() Stats {
 	return s
 }
 
-// put queues what is fit to be kept: else the sink would refuse its neighbours too.
+// put queues a valid item. The sink would reject a whole batch because of an
+// invalid one.
 func (o *sending) put(i item, check func() error) {
 	if err := check(); err != nil {
 		o.box.Lose(1, err.Error())
@@ -68,7 +70,7 @@ func (o *sending) send(s trace.Span) { o.put(item{span: &s}, s.Check) }
 
 func (o *sending) sendAbout(a trace.About) { o.put(item{about: &a}, a.Check) }
 
-// Flush waits until all that was recorded before is with the sink, or lost.
+// Flush waits until everything recorded so far is sent or lost.
 func (t *Tracer) Flush(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -89,8 +91,8 @@ func (t *Tracer) Flush(ctx context.Context) error {
 	}
 }
 
-// Close sends what waits, at the latest until ctx ends: then the rest is lost.
-// The error says whether anything was.
+// Close sends what is queued until ctx ends; the rest is lost. It returns an
+// error if any span was lost since the tracer was created.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -99,13 +101,13 @@ func (t *Tracer) Close(ctx context.Context) error {
 	if s := t.Stats(); s.Lost > 0 {
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "tracer", What: fmt.Sprintf("%d spans were not recorded: %s", s.Lost, s.Reason),
-			Hint: "the agent did not notice; see that merit collect runs where MERIT_COLLECT says",
+			Hint: "check that merit collect runs at the address in MERIT_COLLECT; the agent itself was not affected",
 		}
 	}
 	return nil
 }
 
-// deliver gives the sink what came first with what waits behind it.
+// deliver sends the first item together with the items queued behind it.
 func (o *sending) deliver(_ context.Context, i item, more func() (item, bool)) {
 	var spans []trace.Span
 	var about []trace.About

@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// sender is the sink behind an address: merit collect's JSON endpoint.
+// sender is the sink for a URL: the JSON endpoint of merit collect.
 type sender struct {
 	url, key string
 	client   *http.Client
@@ -29,7 +29,7 @@ func newSender(base, key string) (*sender, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "URL", What: fmt.Sprintf("%q is not the address of a collector", base), Hint: "give that of merit collect, such as " + local}
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "URL", What: fmt.Sprintf("%q is not the address of a collector", base), Hint: "set it to the address of merit collect, such as " + local}
 	}
 	return &sender{strings.TrimSuffix(base, "/") + "/v1/traces/spans", key, &http.Client{}}, nil
 }
@@ -41,7 +41,7 @@ func (s *sender) Put(ctx context.Context, spans []trace.Span, about []trace.Abou
 		Traces []trace.About `json:"traces,omitempty"`
 	}{spans, about})
 	if err != nil {
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "spans", What: "cannot be written as JSON", Err: err, Hint: "correct the attributes"}
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "spans", What: "cannot be written as JSON", Err: err, Hint: "correct the attributes of the spans"}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
@@ -56,18 +56,19 @@ func (s *sender) Put(ctx context.Context, spans []trace.Span, about []trace.Abou
 		return err
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // of an error as much as there is
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // if reading fails, use what arrived
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	f := &fault.Error{Boundary: fault.Server, Kind: fault.Refused, Where: s.url, What: fmt.Sprintf("answered %s: %s", answer.Status, detail(text)), Hint: "look at what the collector says"}
+	f := &fault.Error{Boundary: fault.Server, Kind: fault.Refused, Where: s.url, What: fmt.Sprintf("answered %s: %s", answer.Status, detail(text)), Hint: "read the collector's answer and its log"}
 	if answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests {
 		f.Kind, f.Retry = fault.Exhausted, true
 	}
 	return f
 }
 
-// detail is what a problem document says, or its text.
+// detail returns the detail of a problem document, or the text of another
+// answer.
 func detail(text []byte) string {
 	var p struct {
 		Detail string `json:"detail"`

@@ -9,29 +9,29 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Options say where spans go.
+// Options configure a tracer and where it sends spans.
 type Options struct {
-	Enabled bool // off by default: New then returns nil, which records nothing
+	Enabled bool // if false, New returns nil, which records nothing
 
-	Sink Sink   // takes the spans; nil = they are sent to URL
-	URL  string // of merit collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
-	Key  string // for a collector that wants one
+	Sink Sink   // receives the spans; nil = they are sent to URL
+	URL  string // the URL of merit collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
+	Key  string // the bearer token, if the collector requires one
 
-	Agent string       // of spans whose context names none
-	Task  string       // of traces that say none
-	Log   *slog.Logger // nil = none
-	Queue int          // spans that wait to be sent; 0 = 10,000; more are lost, and counted
+	Agent string       // the agent of spans whose context names none
+	Task  string       // the task of traces that name none
+	Log   *slog.Logger // nil = no log
+	Queue int          // how many spans can wait to be sent; 0 = 10,000; more are lost and counted
 }
 
 // Tracer makes spans and sends them. It is safe for concurrent use. A nil
-// Tracer is one that is off: all of its methods may be called and do nothing.
+// Tracer is off: all its methods may be called and do nothing.
 type Tracer struct {
 	options Options
 	*sending
 }
 
-// New starts a tracer, or returns nil if recording is off. The error says what
-// of the options is wrong.
+// New starts a tracer, or returns nil if recording is off. It returns an error
+// if the options are invalid.
 func New(o Options) (*Tracer, error) {
 	if !o.Enabled {
 		return nil, nil
@@ -55,10 +55,10 @@ func New(o Options) (*Tracer, error) {
 	return &Tracer{options: o, sending: newSending(o.Sink, o.Queue, o.Log)}, nil
 }
 
-// Enabled reports whether anything is recorded.
+// Enabled reports whether t records anything.
 func (t *Tracer) Enabled() bool { return t != nil }
 
-// place is where in a trace a context is.
+// place is the position of a context in a trace.
 type place struct{ trace, span, agent string }
 
 type placeKey struct{}
@@ -68,16 +68,16 @@ func placeOf(ctx context.Context) place {
 	return p
 }
 
-// Current says to which trace a context belongs and within which span it is;
-// both are empty outside of a trace. The headers X-Merit-Trace and
-// X-Merit-Parent take them through merit proxy.
+// Current returns the trace and the span of a context. Both are empty outside
+// of a trace. Send them in the headers X-Merit-Trace and X-Merit-Parent to
+// carry them through merit proxy.
 func Current(ctx context.Context) (traceID, spanID string) {
 	p := placeOf(ctx)
 	return p.trace, p.span
 }
 
-// Trace begins a trace, whose spans are those of the context that it returns.
-// Everything in a may be empty; End settles its status.
+// Trace begins a trace. Spans that start in the returned context belong to it.
+// All fields of a may be empty; End sets the status.
 func (t *Tracer) Trace(ctx context.Context, a About) (context.Context, *Trace) {
 	if t == nil {
 		return ctx, nil
@@ -94,13 +94,13 @@ func (t *Tracer) Trace(ctx context.Context, a About) (context.Context, *Trace) {
 	return context.WithValue(ctx, placeKey{}, place{trace: a.Trace, agent: a.Agent}), &Trace{t, a}
 }
 
-// Trace is a trace that was begun. Nil is one that is not recorded.
+// Trace is a trace that has begun. A nil Trace is not recorded.
 type Trace struct {
 	tracer *Tracer
 	about  About
 }
 
-// ID is the trace's id, empty if it is not recorded.
+// ID returns the trace's id, or "" if the trace is not recorded.
 func (x *Trace) ID() string {
 	if x == nil {
 		return ""
@@ -108,7 +108,7 @@ func (x *Trace) ID() string {
 	return x.about.Trace
 }
 
-// End says that the trace is over: well, or by an error.
+// End ends the trace: successfully if err is nil, else with an error.
 func (x *Trace) End(err error) {
 	if x == nil {
 		return
@@ -127,15 +127,15 @@ func (t *Tracer) agent(p place) string {
 	return t.options.Agent
 }
 
-// Span is something under way. Fill in what it was (Prompt, Tool, Text,
-// Attributes …) before End. Nil is one that is not recorded.
+// Span is an operation in progress. Fill in its details (Prompt, Tool, Text,
+// Attributes …) before End. A nil Span is not recorded.
 type Span struct {
 	trace.Span
 	tracer *Tracer
 }
 
-// Start begins a span, within the one of the context, and gives the context for
-// what happens within it. Outside of a trace it begins one.
+// Start begins a span inside the span of the context, and returns the context
+// for what happens within it. Outside of a trace, it also begins a trace.
 func (t *Tracer) Start(ctx context.Context, kind trace.Kind, name string) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -154,13 +154,13 @@ func (t *Tracer) Start(ctx context.Context, kind trace.Kind, name string) (conte
 	return context.WithValue(ctx, placeKey{}, p), s
 }
 
-// End says that the span is over, well or by an error, and sends it.
+// End ends the span, successfully if err is nil, and sends it.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
 	}
 	s.Span.End = time.Now().UTC()
-	if s.Span.End.Before(s.Start) { // a clock that was set back
+	if s.Span.End.Before(s.Start) { // the clock was set back
 		s.Span.End = s.Start
 	}
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Chat wraps a function that asks a model: each call becomes a span of kind
-// prompt, which read makes of the question and the answer (the zero A if there
-// was an error). The function does what it did; if t is off, it is f itself.
+// Chat wraps a function that calls a model. Each call becomes a span of kind
+// prompt, which read makes from the question and the answer (the zero A after
+// an error). The behavior of f does not change; if t is off, Chat returns f
+// itself.
 func Chat[Q, A any](t *Tracer, f func(context.Context, Q) (A, error), read func(Q, A) Prompt) func(context.Context, Q) (A, error) {
 	if t == nil {
 		return f
@@ -35,8 +36,8 @@ func Chat[Q, A any](t *Tracer, f func(context.Context, Q) (A, error), read func(
 	}
 }
 
-// UseTool wraps a function that is a tool: each call becomes a span of kind
-// tool, with arguments and result as JSON (texts as they are).
+// UseTool wraps a function that is a tool. Each call becomes a span of kind
+// tool, with arguments and result as JSON (texts unchanged).
 func UseTool[Q, A any](t *Tracer, name string, f func(context.Context, Q) (A, error)) func(context.Context, Q) (A, error) {
 	if t == nil {
 		return f
@@ -58,9 +59,9 @@ func UseTool[Q, A any](t *Tracer, name string, f func(context.Context, Q) (A, er
 	}
 }
 
-// Agent wraps a function that is an agent: each call becomes a span of kind
-// content with its result, and what happens within it is the agent's. A call
-// outside of a trace is a trace of its own.
+// Agent wraps a function that is an agent. Each call becomes a span of kind
+// content with its result, and spans within it belong to the agent. A call
+// outside of a trace begins its own trace.
 func Agent[Q, A any](t *Tracer, name string, f func(context.Context, Q) (A, error)) func(context.Context, Q) (A, error) {
 	if t == nil {
 		return f
@@ -87,18 +88,18 @@ func Agent[Q, A any](t *Tracer, name string, f func(context.Context, Q) (A, erro
 	}
 }
 
-// Named is the context of an agent: spans that begin in it are its.
+// Named returns a context in which spans belong to the agent.
 func Named(ctx context.Context, agent string) context.Context {
 	p := placeOf(ctx)
 	p.agent = agent
 	return context.WithValue(ctx, placeKey{}, p)
 }
 
-// Coordinate records an event among agents: an answer, a vote, a restart, an
-// end. text is the answer or the reason.
+// Coordinate records an event between agents: an answer, a vote, a restart or
+// an end. text is the answer or the reason.
 func (t *Tracer) Coordinate(ctx context.Context, c Coordination, text string) {
 	if t != nil {
-		t.coordinate(ctx, c, text) // apart, so that nothing is allocated if t is off
+		t.coordinate(ctx, c, text) // a separate method, so that nothing is allocated if t is off
 	}
 }
 
@@ -108,8 +109,8 @@ func (t *Tracer) coordinate(ctx context.Context, c Coordination, text string) {
 	s.End(nil)
 }
 
-// Reward records what something was worth: the span of the context, or, in a
-// context that is within none, the whole trace.
+// Reward records a reward for the span of the context, or for the whole trace
+// if the context is in no span.
 func (t *Tracer) Reward(ctx context.Context, name string, score float64) {
 	if t != nil {
 		t.reward(ctx, name, score)
@@ -119,14 +120,14 @@ func (t *Tracer) Reward(ctx context.Context, name string, score float64) {
 func (t *Tracer) reward(ctx context.Context, name string, score float64) {
 	_, s := t.Start(ctx, trace.KindReward, name)
 	s.Reward = &trace.Reward{Of: s.Parent, Outcome: "scored", Score: &score}
-	if math.IsNaN(score) || math.IsInf(score, 0) { // no number is never 0
+	if math.IsNaN(score) || math.IsInf(score, 0) { // a missing number never becomes 0
 		s.Reward.Outcome, s.Reward.Score = "invalid", nil
 	}
 	s.End(nil)
 }
 
-// finish ends the span of a wrapped function, which has panicked if it has not
-// ended; fill says what it was, and may be a stranger's code.
+// finish ends the span of a wrapped function. If ended is false, the function
+// panicked. fill sets the details of the span and may run the user's code.
 func (s *Span) finish(ended bool, err error, fill func()) {
 	func() {
 		defer func() {
@@ -144,7 +145,7 @@ func (s *Span) finish(ended bool, err error, fill func()) {
 
 var errPanic = errors.New("the function panicked")
 
-// told is a value as a text: itself, or its JSON.
+// told returns a value as text: a text itself, or the JSON of another value.
 func told(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -18,7 +18,7 @@ func specStays(d *driver) {
 	d.Require(before.MaxSteps >= 0, "spec", "has a limit of %d steps", before.MaxSteps)
 	seen := map[string]bool{}
 	for i, name := range before.Actions {
-		d.Require(name != "" && !seen[name], "spec", "action %d is called %q: empty, or as another one", i, name)
+		d.Require(name != "" && !seen[name], "spec", "action %d has the name %q, which is empty or repeated", i, name)
 		seen[name] = true
 	}
 	for i, size := range before.FeatureShape {
@@ -26,7 +26,7 @@ func specStays(d *driver) {
 	}
 	d.resetAll(1)
 	d.exchange()
-	d.Same(before, d.env.Spec(), "spec", "changes with a reset")
+	d.Same(before, d.env.Spec(), "spec", "changed after a reset")
 }
 
 func columnsFit(d *driver) { d.play(func(*env.Reply) {}) }
@@ -48,7 +48,7 @@ func (d *driver) shaped(r *env.Reply) {
 		{"Text", len(r.Text), n, d.batch.Want&env.WantText != 0},
 		{"Features", len(r.Features), n * spec.Features(), d.batch.Want&env.WantFeatures != 0},
 	} {
-		d.Require(c.got == c.want || !c.asked, "Reply."+c.name, "has %d values, the spec says %d", c.got, c.want)
+		d.Require(c.got == c.want || !c.asked, "Reply."+c.name, "has %d values, not %d as the spec declares", c.got, c.want)
 	}
 }
 
@@ -84,10 +84,10 @@ func masksSane(d *driver) {
 		for i := range r.Flags {
 			available := 0
 			for a, v := range row(r.Mask, i, actions) {
-				d.Require(v <= 1, slotAt(i, d.steps), "the mask has %d at action %d", v, a)
+				d.Require(v <= 1, slotAt(i, d.steps), "the mask has %d at action %d, neither 0 nor 1", v, a)
 				available += int(v)
 			}
-			d.Require(available > 0 || over(r.Flags[i]), slotAt(i, d.steps), "the episode goes on and no action is available")
+			d.Require(available > 0 || over(r.Flags[i]), slotAt(i, d.steps), "the episode continues but no action is available")
 		}
 	})
 }
@@ -95,7 +95,7 @@ func masksSane(d *driver) {
 func endsApart(d *driver) {
 	ends := 0
 	apart := func(f env.Flag, slot, step int) {
-		d.Require(f&env.Terminated == 0 || f&env.Truncated == 0, slotAt(slot, step), "the episode is terminated and truncated at once")
+		d.Require(f&env.Terminated == 0 || f&env.Truncated == 0, slotAt(slot, step), "the episode is both terminated and truncated")
 		if over(f) {
 			ends++
 		}
@@ -109,17 +109,17 @@ func endsApart(d *driver) {
 		return
 	}
 	limit := longest(d.env.Spec())
-	frames := d.episode(7, limit) // longer than the walk: one to its end
+	frames := d.episode(7, limit) // longer than the walk: play one episode to its end
 	apart(frames[len(frames)-1].Flags, d.env.Spec().Slots-1, len(frames)-1)
 	if ends == 0 {
 		d.Skip(fmt.Sprintf("no episode ended within %d steps", limit))
 	}
 }
 
-// longest is how many steps an episode is given to end in.
+// longest returns the number of steps within which an episode must end.
 func longest(spec env.Spec) int {
 	if spec.MaxSteps == 0 {
-		return 200 // some may go on; those that end may be reset
+		return 200 // some episodes may not end; those that do can be reset
 	}
 	return spec.MaxSteps
 }
@@ -139,28 +139,28 @@ func episodesEnd(d *driver) {
 		for ; !d.ended && steps < limit; steps++ {
 			d.step(0, steps)
 		}
-		d.Require(d.ended || spec.MaxSteps == 0, "slot 0", "the episode of seed %d goes on after %d steps, the limit of the spec", seed, steps)
+		d.Require(d.ended || spec.MaxSteps == 0, "slot 0", "the episode of seed %d has not ended after %d steps, the limit of the spec", seed, steps)
 	}
 }
 
 func eventsSane(d *driver) {
 	d.walk(func(r *env.Reply) {
 		for _, e := range r.Events {
-			d.Require(e.Slot >= 0 && e.Slot < len(r.Flags), "Reply.Events", "an event is of slot %d, of %d", e.Slot, len(r.Flags))
+			d.Require(e.Slot >= 0 && e.Slot < len(r.Flags), "Reply.Events", "an event belongs to slot %d, but there are %d slots", e.Slot, len(r.Flags))
 			at, reset := slotAt(e.Slot, d.steps), d.batch.Ops[e.Slot] == env.Reset
 			d.Require(utf8.ValidString(e.Name) && utf8.ValidString(e.Message), at, "a message of kind %q is not UTF-8", e.Kind)
 			switch e.Kind {
 			case env.EventInfo:
-				d.Require(e.Name != "" && json.Valid([]byte(e.Message)), at, "the info %q is not JSON, or has no name", e.Name)
+				d.Require(e.Name != "" && json.Valid([]byte(e.Message)), at, "the info %q is not JSON or has no name", e.Name)
 			case env.EventMetric:
 				var v float64
 				d.Require(e.Name != "" && strictjson.Unmarshal([]byte(e.Message), &v) == nil, at, "the metric %q is not a number: %.40s", e.Name, e.Message)
 			case env.EventTask:
 				_, err := rl.DecodeTask([]byte(e.Message))
 				d.OK(err, at)
-				d.Require(reset, at, "a task in the middle of an episode")
+				d.Require(reset, at, "a task was set in the middle of an episode")
 			default:
-				d.Require(e.Kind == env.EventError || e.Kind == env.EventToolResult, at, "a message of the unknown kind %q", e.Kind)
+				d.Require(e.Kind == env.EventError || e.Kind == env.EventToolResult, at, "a message has the unknown kind %q", e.Kind)
 			}
 		}
 	})
@@ -169,16 +169,16 @@ func eventsSane(d *driver) {
 func sameSeedSameEpisode(d *driver) {
 	d.batch.Want = both
 	first := d.episode(7, 60)
-	d.Same(first, d.episode(7, 60), "seed 7", "played again in the same environment, frame")
+	d.Same(first, d.episode(7, 60), "seed 7", "when played again in the same environment, frame")
 	other := d.another()
 	other.batch.Want = both
-	d.Same(first, other.episode(7, 60), "seed 7", "played in another process or environment, frame")
+	d.Same(first, other.episode(7, 60), "seed 7", "when played in another process or environment, frame")
 	for seed := range uint64(12) {
 		if again := other.episode(seed+8, 60); len(again) != len(first) || again[0].Anchor != first[0].Anchor || again[0].Text != first[0].Text {
 			return
 		}
 	}
-	d.Require(false, "seeds 7 to 19", "all begin with the same observation and are as long: does the seed reach the environment?")
+	d.Require(false, "seeds 7 to 19", "all episodes begin with the same observation and have the same length: the environment seems to ignore the seed")
 }
 
 func slotsIndependent(d *driver) {
@@ -188,8 +188,8 @@ func slotsIndependent(d *driver) {
 	}
 	d.batch.Want = both
 	alone := d.episodeIn(last, 11, 40, false)
-	d.Same(alone, d.episodeIn(last, 11, 40, true), "the last slot", "beside busy neighbours, frame")
-	d.Same(alone, d.episodeIn(0, 11, 40, true), "the first slot", "the same seed in another slot, frame")
+	d.Same(alone, d.episodeIn(last, 11, 40, true), "the last slot", "while other slots are busy, frame")
+	d.Same(alone, d.episodeIn(0, 11, 40, true), "the first slot", "with the same seed in another slot, frame")
 }
 
 func skippedSlotWaits(d *driver) {
@@ -202,7 +202,7 @@ func skippedSlotWaits(d *driver) {
 			if d.ended {
 				break
 			}
-			d.act(slot, len(frames)) // first: the mask of a skipped slot means nothing
+			d.act(slot, len(frames)) // before the skip, because the mask of a skipped slot is undefined
 			if pause {
 				d.batch.Ops[slot] = env.Skip
 				d.exchange()

@@ -1,7 +1,7 @@
-// Package envcontract is the contract of env.Env as functions: each promise is
-// tried on a real environment, and each result says what is wrong and where. The
-// same promises hold for an environment within a process and behind a plug-in;
-// envtest runs them in tests.
+// Package envcontract checks the contract of env.Env on a real environment. Each
+// check tests one promise, and its result reports what is wrong and where. The
+// promises are the same for an environment in this process and behind a plug-in.
+// Package envtest runs the checks in tests.
 package envcontract
 
 import (
@@ -13,52 +13,51 @@ import (
 	"github.com/merit-rl/merit/internal/base/checks"
 )
 
-// Open returns the environment that is checked, with any number of slots. It is
-// called anew for each promise; the check closes what it returns.
+// Open opens the environment to check, with any number of slots. It is called
+// anew for each promise; the check closes the environment.
 type Open func(ctx context.Context) (env.Env, error)
 
-// Options say how the environment is played.
+// Options configure how the environment is played.
 type Options struct {
-	// Texts are what is said, in turn, to an environment whose actions are free
-	// text. None are: what language models say by and large, and calls of the
-	// tools that the environment offers.
+	// Texts are the actions, in turn, for an environment whose actions are free
+	// text. If empty, the checks use typical answers of language models, and
+	// calls of the tools that the environment offers.
 	Texts []string
 }
 
-// trial is a promise, what an author does about it when it is broken, and how it
-// is tried.
+// trial is a promise, a hint for the author if it is broken, and its check.
 type trial struct {
 	promise, hint string
 	check         func(*driver)
 }
 
 var trials = []trial{
-	{"the spec is sane and stays", "Spec describes the environment as configured, once and for all", specStays},
-	{"columns have their lengths", "fill one row for each slot, of the width that the spec says", columnsFit},
-	{"no slot fails while it is played", "an answer that makes no sense is an invalid action, not an error", slotsLive},
-	{"features and rewards are finite, and a reset has no reward", "look for a division by zero or a logarithm of 0; give no reward in a reset", numbersFinite},
-	{"texts are UTF-8 and each state has an anchor", "turn.Anchor is the raw observation, in UTF-8: what GiGPO tells states apart by", textsSane},
-	{"a mask is 0 or 1 and leaves an action while the episode goes on", "terminate the episode where nothing can be done, or leave an action available", masksSane},
-	{"an end is terminated or truncated, never both", "terminated is an end state of the task, truncated a cut such as a limit of steps", endsApart},
-	{"an episode ends within the environment's limit", "truncate the episode at max_steps of the spec", episodesEnd},
-	{"messages, infos and metrics can be read", "an info is JSON, a metric a finite number, a task comes right after a reset", eventsSane},
-	{"the same seed is the same episode", "draw all that is random from the seed of the reset; no clock, no global generator, no order of a map or a set", sameSeedSameEpisode},
-	{"a slot does not depend on its neighbours", "slots share nothing that changes: no globals, no generator for all", slotsIndependent},
-	{"a skipped slot waits", "leave a slot alone that the batch skips", skippedSlotWaits},
-	{"only what is wanted is given", "text and features are for batches that want them", wantIsHeeded},
-	{"no text breaks the environment", "an answer that makes no sense is an InvalidAction with a message, not an error: models say anything", anyText},
-	{"a wrong batch is an error and reset recovers", "use the SDK, which checks batches", wrongBatch},
-	{"a cancelled context is an error and reset recovers", "return the context's error", cancelled},
-	{"a snapshot is gone back to", "the state holds all that decides what comes: the position, the steps so far and the generator's state", snapshots},
-	{"close may be called twice", "close frees what the environment holds, once", closeTwice},
+	{"the spec is valid and does not change", "return the same Spec from every call; it describes the configured environment", specStays},
+	{"every column has the right length", "fill one row for each slot, with the width that the spec declares", columnsFit},
+	{"no slot fails during play", "treat an answer that makes no sense as an invalid action, not as an error", slotsLive},
+	{"features and rewards are finite, and a reset gives no reward", "look for a division by zero or a logarithm of 0; give no reward in a reset", numbersFinite},
+	{"texts are UTF-8 and each state has an anchor", "set turn.Anchor to the raw observation, in UTF-8: GiGPO tells states apart by it", textsSane},
+	{"masks are 0 or 1 and leave an action available during an episode", "terminate the episode if no action is possible, or leave an action available", masksSane},
+	{"an episode is terminated or truncated, never both", "use terminated for an end state of the task, truncated for a cut such as a step limit", endsApart},
+	{"an episode ends within the environment's step limit", "truncate the episode at max_steps of the spec", episodesEnd},
+	{"messages, infos and metrics are valid", "make an info JSON and a metric a finite number; set a task only in a reset", eventsSane},
+	{"the same seed gives the same episode", "derive all randomness from the seed of the reset; do not use a clock, a global generator, or the order of a map or a set", sameSeedSameEpisode},
+	{"a slot does not depend on other slots", "share no state that changes between slots: no globals, no common generator", slotsIndependent},
+	{"a skipped slot does not change", "do nothing for a slot that the batch skips", skippedSlotWaits},
+	{"only requested columns are filled", "fill text and features only if the batch wants them", wantIsHeeded},
+	{"no text breaks the environment", "set InvalidAction and a message for an answer that makes no sense, and return no error: models say anything", anyText},
+	{"a wrong batch is an error and a reset recovers", "use the SDK, which checks batches", wrongBatch},
+	{"a canceled context is an error and a reset recovers", "return the context's error", canceled},
+	{"a snapshot can be restored", "save all state that determines the rest of the episode: the position, the steps so far and the state of the generator", snapshots},
+	{"close may be called twice", "free the resources in the first close and do nothing in the second", closeTwice},
 }
 
-// Run tries every promise, in order, and returns a result for each. What crashes in
-// the same way in many is the result of the first; the others are skipped. It ends
-// early with the error of a context that is over.
+// Run checks every promise, in order, and returns a result for each. If several
+// checks crash in the same way, the first reports it and the others are
+// skipped. If ctx ends, Run stops early and returns its error.
 func Run(ctx context.Context, open Open, o Options) ([]checks.Result, error) {
 	var results []checks.Result
-	told := map[string]bool{} // how it crashed so far
+	told := map[string]bool{} // the crashes reported so far
 	for _, t := range trials {
 		if err := ctx.Err(); err != nil {
 			return results, err
@@ -72,7 +71,7 @@ func Run(ctx context.Context, open Open, o Options) ([]checks.Result, error) {
 		if f := fault.As(r.Err); f != nil && f.Kind == fault.Crashed {
 			how := fmt.Sprint(f.What, f.Err)
 			if told[how] {
-				r.Err, r.Skipped = nil, "it fails as it did above"
+				r.Err, r.Skipped = nil, "it fails in the same way as above"
 			}
 			told[how] = true
 		}

@@ -158,7 +158,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 			continue
 		}
 		told++
-		require.Equal(t, "no slot fails while it is played", r.Promise)
+		require.Equal(t, "no slot fails during play", r.Promise)
 		require.EqualError(t, r.Err, "slot 0, step 1: the slot failed: out of cheese")
 		require.Contains(t, fault.As(r.Err).Hint, "invalid action")
 	}
@@ -170,24 +170,24 @@ func TestFailureIsToldOnce(t *testing.T) {
 func TestEveryFaultIsFound(t *testing.T) {
 	for broken, promise := range map[string]string{
 		"":                       "",
-		"spec changes":           "the spec is sane and stays",
-		"few columns":            "columns have their lengths",
-		"nan":                    "features and rewards are finite, and a reset has no reward",
-		"reward of a reset":      "features and rewards are finite, and a reset has no reward",
+		"spec changes":           "the spec is valid and does not change",
+		"few columns":            "every column has the right length",
+		"nan":                    "features and rewards are finite, and a reset gives no reward",
+		"reward of a reset":      "features and rewards are finite, and a reset gives no reward",
 		"no anchor":              "texts are UTF-8 and each state has an anchor",
 		"not UTF-8":              "texts are UTF-8 and each state has an anchor",
-		"mask of nothing":        "a mask is 0 or 1 and leaves an action while the episode goes on",
-		"both ends":              "an end is terminated or truncated, never both",
-		"both at the limit":      "an end is terminated or truncated, never both",
-		"never ends":             "an episode ends within the environment's limit",
-		"metric":                 "messages, infos and metrics can be read",
-		"random":                 "the same seed is the same episode",
-		"seed is ignored":        "the same seed is the same episode",
-		"neighbours":             "a slot does not depend on its neighbours",
-		"moves on":               "a skipped slot waits",
-		"text unasked":           "only what is wanted is given",
-		"goes on when cancelled": "a cancelled context is an error and reset recovers",
-		"forgets":                "a snapshot is gone back to",
+		"mask of nothing":        "masks are 0 or 1 and leave an action available during an episode",
+		"both ends":              "an episode is terminated or truncated, never both",
+		"both at the limit":      "an episode is terminated or truncated, never both",
+		"never ends":             "an episode ends within the environment's step limit",
+		"metric":                 "messages, infos and metrics are valid",
+		"random":                 "the same seed gives the same episode",
+		"seed is ignored":        "the same seed gives the same episode",
+		"neighbours":             "a slot does not depend on other slots",
+		"moves on":               "a skipped slot does not change",
+		"text unasked":           "only requested columns are filled",
+		"goes on when cancelled": "a canceled context is an error and a reset recovers",
+		"forgets":                "a snapshot can be restored",
 		"closes once":            "close may be called twice",
 	} {
 		t.Run(broken, func(t *testing.T) {

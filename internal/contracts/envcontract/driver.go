@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// driver plays episodes with actions that depend on the step alone.
+// driver plays episodes with actions that depend only on the step.
 type driver struct {
 	*checks.Checker
 	ctx    context.Context
@@ -27,7 +27,7 @@ type driver struct {
 	ended  bool // the last frame ended its episode
 }
 
-// frame is all that a slot said at once, copied.
+// frame is a copy of everything that a slot returned in one exchange.
 type frame struct {
 	Anchor, Text string
 	Features     []float32
@@ -50,7 +50,7 @@ func (d *driver) start() {
 	}
 }
 
-// another is a driver of the same environment, opened again.
+// another returns a driver of the same environment, opened again.
 func (d *driver) another() *driver {
 	o := &driver{Checker: d.Checker, ctx: d.ctx, open: d.open, texts: d.texts}
 	o.start()
@@ -60,7 +60,7 @@ func (d *driver) another() *driver {
 
 func (d *driver) closeAll() {
 	for _, e := range d.opened {
-		_ = e.Close() // whether it may be closed is a promise of its own
+		_ = e.Close() // closeTwice checks whether it can be closed
 	}
 }
 
@@ -86,8 +86,8 @@ func (d *driver) only(slot int) {
 	}
 }
 
-// act gives a slot its next action: of those available, one that the step alone
-// determines.
+// act chooses the next action of a slot: an available one that depends only on
+// the step.
 func (d *driver) act(slot, step int) {
 	actions := len(d.env.Spec().Actions)
 	if actions == 0 {
@@ -105,7 +105,8 @@ func (d *driver) act(slot, step int) {
 	d.Require(false, slotAt(slot, step), "no action is available")
 }
 
-// advance makes the batch step what goes on and reset what is over.
+// advance makes the batch step every running episode and reset every slot whose
+// episode is over.
 func (d *driver) advance() {
 	d.steps++
 	for i := range d.batch.Ops {
@@ -118,8 +119,8 @@ func (d *driver) advance() {
 	}
 }
 
-// play plays episodes in all slots for some batches, and has look look at every
-// reply.
+// play plays episodes in all slots for 50 batches, and passes every reply to
+// look.
 func (d *driver) play(look func(r *env.Reply)) {
 	d.batch.Want = both
 	d.resetAll(2)
@@ -129,7 +130,7 @@ func (d *driver) play(look func(r *env.Reply)) {
 	}
 }
 
-// walk is play in which no slot may fail.
+// walk is play, but no slot may fail.
 func (d *driver) walk(look func(r *env.Reply)) {
 	d.play(func(r *env.Reply) {
 		for i := range d.batch.Ops {
@@ -139,19 +140,19 @@ func (d *driver) walk(look func(r *env.Reply)) {
 	})
 }
 
-// alive ends the check if the slot failed: whatever is tried, that is the
-// author's own exception, and what to do has nothing to do with the promise.
+// alive ends the check if the slot failed. Whatever the check tests, the cause
+// is an error of the author's code, and the promise's hint does not apply.
 func (d *driver) alive(r *env.Reply, slot int) {
 	if r.Flags[slot]&env.Failed == 0 {
 		return
 	}
 	d.Broken(&fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: slotAt(slot, d.steps), What: "the slot failed: " + why(r, slot),
-		Hint: "correct the error, the exception or the panic; an answer that makes no sense is an invalid action",
+		Hint: "fix the error, exception or panic; treat an answer that makes no sense as an invalid action",
 	})
 }
 
-// frame sends the batch and copies what slot says.
+// frame sends the batch and copies what slot returns.
 func (d *driver) frame(slot int) frame {
 	r, spec := d.exchange(), d.env.Spec()
 	d.alive(r, slot)
@@ -175,12 +176,13 @@ func (d *driver) frame(slot int) frame {
 	return f
 }
 
-// episode plays one in the last slot, its neighbours skipped.
+// episode plays an episode in the last slot and skips the other slots.
 func (d *driver) episode(seed uint64, steps int) []frame {
 	return d.episodeIn(d.env.Spec().Slots-1, seed, steps, false)
 }
 
-// episodeIn plays one in a slot; its neighbours are skipped or busy with resets.
+// episodeIn plays an episode in a slot. The other slots are skipped, or reset
+// in every batch if busy is set.
 func (d *driver) episodeIn(slot int, seed uint64, steps int, busy bool) []frame {
 	d.resetAll(seed + 100)
 	if !busy {
@@ -199,7 +201,7 @@ func (d *driver) episodeIn(slot int, seed uint64, steps int, busy bool) []frame 
 	return frames
 }
 
-// step lets a slot act.
+// step steps a slot.
 func (d *driver) step(slot, step int) frame {
 	d.batch.Ops[slot] = env.Step
 	d.act(slot, step)
@@ -208,21 +210,21 @@ func (d *driver) step(slot, step int) frame {
 
 func over(f env.Flag) bool { return f&(env.Terminated|env.Truncated) != 0 }
 
-// why is what a failed slot said.
+// why returns the error message of a failed slot.
 func why(r *env.Reply, slot int) string {
 	for _, e := range r.Events {
 		if e.Slot == slot && e.Kind == env.EventError {
 			return e.Message
 		}
 	}
-	return "it does not say why"
+	return "it gave no reason"
 }
 
 // row returns the values of a slot in a column.
 func row[T any](column []T, slot, width int) []T { return column[slot*width : (slot+1)*width] }
 
-// sayings are what an environment of free text must cope with: short answers,
-// and a call of each tool without arguments.
+// sayings returns texts that an environment with free-text actions must handle:
+// short answers, and a call of each tool without arguments.
 func sayings(tools json.RawMessage) []string {
 	said := []string{"I do not know.", "1", "yes", "Answer: 42"}
 	var offered []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 )
 
-// nonsense is what a language model may say to anything.
+// nonsense is text that a language model may answer to anything.
 var nonsense = []string{"", " ", "\x00", "{", `{"tool_calls": [{}]}`, "[]", "null", `[{"id":"x","type":"function","function":{"name":"no such tool","arguments":"{"}}]`, "✓ \u202e", strings.Repeat("long ", 4000)}
 
 func anyText(d *driver) {
@@ -26,39 +26,39 @@ func anyText(d *driver) {
 		}
 		d.batch.Ops[slot], d.batch.Texts[slot] = env.Step, text
 		r := d.exchange()
-		d.Require(r.Flags[slot]&env.Failed == 0, slotAt(slot, 1), "the text %.40q breaks it: %s", text, why(r, slot))
+		d.Require(r.Flags[slot]&env.Failed == 0, slotAt(slot, 1), "the slot fails on the text %.40q: %s", text, why(r, slot))
 	}
 }
 
 func wrongBatch(d *driver) {
 	good := d.episode(4, 5)
 	short := &env.Batch{Ops: make([]env.Op, d.env.Spec().Slots+1)}
-	d.Require(d.env.Exchange(d.ctx, short, &d.reply) != nil, "batch", "one slot too many is no error")
+	d.Require(d.env.Exchange(d.ctx, short, &d.reply) != nil, "batch", "a batch with one slot too many is not an error")
 	unknown := env.NewBatch(d.env.Spec())
 	unknown.Ops[0] = env.Reset + 1
-	d.Require(d.env.Exchange(d.ctx, unknown, &d.reply) != nil, "batch", "an unknown operation is no error")
+	d.Require(d.env.Exchange(d.ctx, unknown, &d.reply) != nil, "batch", "an unknown operation is not an error")
 	if len(d.env.Spec().Actions) > 0 {
 		absent := env.NewBatch(d.env.Spec())
 		absent.Ops[0], absent.Actions[0] = env.Step, int32(len(d.env.Spec().Actions))
-		d.Require(d.env.Exchange(d.ctx, absent, &d.reply) != nil, "batch", "an action that is not there is no error")
+		d.Require(d.env.Exchange(d.ctx, absent, &d.reply) != nil, "batch", "an action that does not exist is not an error")
 	}
 	d.Same(good, d.episode(4, 5), "seed 4", "after a wrong batch, frame")
 }
 
-func cancelled(d *driver) {
+func canceled(d *driver) {
 	good := d.episode(4, 5)
 	ctx, cancel := context.WithCancel(d.ctx)
 	cancel()
 	d.resetAll(4)
 	err := d.env.Exchange(ctx, d.batch, &d.reply)
-	d.Require(errors.Is(err, context.Canceled), "batch", "a cancelled context gives %v", err)
-	d.Same(good, d.episode(4, 5), "seed 4", "after a cancelled batch, frame")
+	d.Require(errors.Is(err, context.Canceled), "batch", "after the context was canceled, the error is %v", err)
+	d.Same(good, d.episode(4, 5), "seed 4", "after a canceled batch, frame")
 }
 
 func snapshots(d *driver) {
 	s, ok := d.env.(env.Snapshotter)
 	if !d.env.Spec().Snapshots || !ok {
-		d.Skip("the environment offers no snapshots")
+		d.Skip("the environment does not support snapshots")
 	}
 	slot := d.env.Spec().Slots - 1
 	d.batch.Want = both
@@ -69,10 +69,10 @@ func snapshots(d *driver) {
 		}
 		state, err := s.Snapshot(d.ctx, slot)
 		d.OK(err, "snapshot")
-		d.Require(len(state) > 0 && len(state) <= env.MaxSnapshot, "snapshot", "has %d bytes, of 1 to %d", len(state), env.MaxSnapshot)
+		d.Require(len(state) > 0 && len(state) <= env.MaxSnapshot, "snapshot", "has %d bytes; it must have 1 to %d", len(state), env.MaxSnapshot)
 		mask := append([]byte(nil), d.reply.Mask...)
 		first := d.on(slot, 10)
-		d.episode(seed+50, 2) // elsewhere in between
+		d.episode(seed+50, 2) // play something else in between
 		again := func(o *driver, slot int, what string) {
 			o.OK(o.env.(env.Snapshotter).Restore(o.ctx, slot, state), "restore")
 			o.reply.Mask = append(o.reply.Mask[:0], mask...)
@@ -92,13 +92,13 @@ func snapshots(d *driver) {
 		other.exchange()
 		again(other, slot, "another environment")
 		nonsense := s.Restore(d.ctx, slot, []byte("nonsense, but long enough for a header"))
-		d.Require(nonsense != nil, "restore", "nonsense is taken for a state")
+		d.Require(nonsense != nil, "restore", "nonsense is accepted as a state")
 		return
 	}
-	d.Skip("all episodes were over after three steps")
+	d.Skip("all episodes ended within three steps")
 }
 
-// on goes on with an episode in a slot for some steps.
+// on continues an episode in a slot for some steps.
 func (d *driver) on(slot, steps int) []frame {
 	d.only(slot)
 	d.ended = false

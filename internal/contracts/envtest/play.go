@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Episode is one that Play played.
+// Episode is an episode that Play played.
 type Episode struct {
 	Return     float64 // sum of the environment's rewards
 	Steps      int
@@ -18,14 +18,15 @@ type Episode struct {
 }
 
 // Play plays the episodes of the seeds 0 to n−1 with a player of discrete
-// actions, who sees the anchor and the mask: to measure what a yardstick, such
-// as a random player, makes of an environment.
+// actions, which sees the anchor and the mask. It measures how a baseline, such
+// as a random player, does in an environment.
 func Play(t testing.TB, e env.Env, n int, choose func(anchor string, mask []byte) int) []Episode {
 	t.Helper()
 	return PlayEach(t, e, n, func() func(string, []byte) int { return choose })
 }
 
-// PlayEach is Play with a player for each episode, who may count its steps.
+// PlayEach is Play with a new player for each episode, which may count its
+// steps.
 func PlayEach(t testing.TB, e env.Env, n int, player func() func(anchor string, mask []byte) int) []Episode {
 	t.Helper()
 	spec := e.Spec()
@@ -76,8 +77,8 @@ func PlayEach(t testing.TB, e env.Env, n int, player func() func(anchor string, 
 	return all
 }
 
-// Random returns a player of actions drawn evenly from those that are
-// available, always the same ones.
+// Random returns a player that draws uniformly from the available actions, with
+// a fixed seed.
 func Random() func(string, []byte) int {
 	state := uint64(1)
 	return func(_ string, mask []byte) int {

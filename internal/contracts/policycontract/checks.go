@@ -19,7 +19,7 @@ func decides(d *driver) {
 	for i, decision := range d.act(d.observations(d.some(20))) {
 		d.OK(decision.Err, at(i))
 		said := decision.Raw != "" || decision.Action.Kind != "" || decision.Stop != ""
-		d.Require(said, at(i), "the decision says nothing: neither raw output nor an action")
+		d.Require(said, at(i), "the decision has neither raw output nor an action")
 		d.Require(finite(decision.LogProb) && decision.LogProb <= 1e-9, at(i), "the log-probability is %v", decision.LogProb)
 		d.Require(finite(decision.Entropy) && decision.Entropy >= -1e-9, at(i), "the entropy is %v", decision.Entropy)
 	}
@@ -35,26 +35,26 @@ func batchIndependence(d *driver) {
 	for _, size := range []int{2, 3, 7, 63, 64, 65, n} {
 		for from := 0; size <= n && from < n; from += size {
 			to := min(from+size, n)
-			d.Same(alone[from:to], d.act(list[from:to]), fmt.Sprintf("observations %d to %d", from, to-1), "asked alone and together, decision")
+			d.Same(alone[from:to], d.act(list[from:to]), fmt.Sprintf("observations %d to %d", from, to-1), "when decided alone and together, decision")
 		}
 	}
 	slices.Reverse(list)
 	slices.Reverse(alone)
 	stale := slices.Repeat([]policy.Decision{{Raw: "stale", LogProb: 7, Value: 7, HasValue: true, Stop: rl.StopPolicyEnded, LogitMax: 7}}, n)
 	d.OK(d.Policy.Act(d.ctx, list, stale), "act")
-	d.Same(alone, stale, "all observations", "in another order, over decisions that were used before, decision")
+	d.Same(alone, stale, "all observations", "in another order and with reused decisions, decision")
 }
 
 func seeds(d *driver) {
 	list := d.observations(d.some(40))
 	first := d.act(list)
-	d.Same(first, d.act(list), "all observations", "asked twice, decision")
+	d.Same(first, d.act(list), "all observations", "when decided twice, decision")
 	version := d.Policy.Version()
 	for i := range list {
 		list[i].Seed = list[i].Seed.Child(1)
 	}
 	d.act(list)
-	d.Require(version == d.Policy.Version(), "version", "acting changes it")
+	d.Require(version == d.Policy.Version(), "version", "it changes when the policy acts")
 }
 
 func concurrency(d *driver) {
@@ -79,7 +79,7 @@ func concurrency(d *driver) {
 	callers.Wait()
 	for i := range got {
 		d.OK(errs[i], fmt.Sprintf("caller %d", i))
-		d.Same(want, got[i], fmt.Sprintf("caller %d", i), "while others asked, decision")
+		d.Same(want, got[i], fmt.Sprintf("caller %d", i), "during concurrent calls, decision")
 	}
 }
 
@@ -96,7 +96,7 @@ func empty(d *driver) { d.OK(d.Policy.Act(d.ctx, nil, nil), "act without observa
 
 func deadline(d *driver) {
 	if d.Slow == nil {
-		d.Skip("nothing is known to be slow")
+		d.Skip("no slow observation is known")
 	}
 	list := d.observations(3)
 	want := d.act(list)
@@ -105,21 +105,21 @@ func deadline(d *driver) {
 	defer cancel()
 	decisions := make([]policy.Decision, len(list))
 	d.OK(d.Policy.Act(ctx, list, decisions), "act")
-	d.Require(late(decisions[1].Err), at(1), "is slow, and its error is no timeout that may be tried again: %v", decisions[1].Err)
-	d.Same([]policy.Decision{want[0], want[2]}, []policy.Decision{decisions[0], decisions[2]}, "its neighbours", "beside it, decision")
+	d.Require(late(decisions[1].Err), at(1), "is slow, but its error is not a retryable timeout: %v", decisions[1].Err)
+	d.Same([]policy.Decision{want[0], want[2]}, []policy.Decision{decisions[0], decisions[2]}, "the other observations", "next to a slow one, decision")
 }
 
-func cancelled(d *driver) {
+func canceled(d *driver) {
 	if d.Slow == nil {
-		d.Skip("nothing is known to be slow")
+		d.Skip("no slow observation is known")
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	done := make(chan error, 1)
 	go func() { done <- d.Policy.Act(ctx, []policy.Observation{*d.Slow}, make([]policy.Decision, 1)) }()
-	d.act(d.observations(2)) // nobody waits for it
+	d.act(d.observations(2)) // not delayed by the slow one
 	cancel()
 	err := <-done
-	d.Require(errors.Is(err, context.Canceled), "act", "a cancelled call gives %v", err)
+	d.Require(errors.Is(err, context.Canceled), "act", "after the call was canceled, the error is %v", err)
 	d.act(d.observations(2))
 }
 
@@ -143,7 +143,7 @@ func mask(d *driver) {
 func distribution(d *driver) {
 	d.hasActions()
 	if d.Few {
-		d.Skip("it takes thousands of decisions")
+		d.Skip("it would take thousands of decisions")
 	}
 	const draws = 4000
 	for i, o := range d.observations(6) {
@@ -160,7 +160,7 @@ func distribution(d *driver) {
 			a := decision.Action.Choice
 			d.Require(o.Mask == nil || o.Mask[a] == 1, at(i), "takes action %d, which was not available", a)
 			d.Require(o.Actions[a] == decision.Action.Text, at(i), "action %d is called %q, not %q", a, o.Actions[a], decision.Action.Text)
-			d.Require(decisions[0].Entropy == decision.Entropy, at(i), "one distribution has the entropies %v and %v", decisions[0].Entropy, decision.Entropy)
+			d.Require(decisions[0].Entropy == decision.Entropy, at(i), "the same distribution has the entropies %v and %v", decisions[0].Entropy, decision.Entropy)
 			d.Require(count[a] == 0 || logProb[a] == decision.LogProb, at(i), "action %d has the log-probabilities %v and %v", a, logProb[a], decision.LogProb)
 			count[a]++
 			logProb[a] = decision.LogProb
@@ -169,8 +169,8 @@ func distribution(d *driver) {
 	}
 }
 
-// fits compares what was drawn with what was said of it. Actions never drawn
-// hold what the others leave of the probability.
+// fits compares the drawn actions with the reported probabilities. Actions that were
+// never drawn share the rest of the probability.
 func (d *driver) fits(i int, o policy.Observation, count []int, logProb []float64, entropy float64) {
 	draws, total, seen, available, sum := 0, 0.0, 0, 0, 0.0
 	for a, n := range count {
@@ -186,8 +186,8 @@ func (d *driver) fits(i int, o policy.Observation, count []int, logProb []float6
 		}
 	}
 	d.Require(total <= 1+1e-6, at(i), "the probabilities add up to %v", total)
-	d.Require(entropy >= sum-1e-6 && entropy <= math.Log(float64(available))+1e-6, at(i), "the entropy is %v; the actions taken have %v, %d actions have at most %v", entropy, sum, available, math.Log(float64(available)))
-	d.Require(seen < available || near(total, 1) && near(sum, entropy), at(i), "the probabilities add up to %v and have the entropy %v, said is %v", total, sum, entropy)
+	d.Require(entropy >= sum-1e-6 && entropy <= math.Log(float64(available))+1e-6, at(i), "the entropy is %v; it must be at least %v for the actions taken, and for %d actions at most %v", entropy, sum, available, math.Log(float64(available)))
+	d.Require(seen < available || near(total, 1) && near(sum, entropy), at(i), "the probabilities add up to %v and have the entropy %v, but the reported entropy is %v", total, sum, entropy)
 	for a, n := range count {
 		if n == 0 {
 			continue

@@ -1,6 +1,6 @@
-// Package policycontract is the contract of policy.Policy as functions: what a rollout
-// relies on, whoever implements it. Each promise is tried on a real policy, and
-// each result says what is wrong and where; policytest runs them in tests.
+// Package policycontract checks the contract of policy.Policy, on which rollouts
+// rely, on a real policy. Each check tests one promise, and its result reports what
+// is wrong and where. Package policytest runs the checks in tests.
 package policycontract
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/merit-rl/merit/internal/base/checks"
 )
 
-// Subject is a policy that is checked.
+// Subject is the policy to check.
 type Subject struct {
 	Policy policy.Policy
 	// Observe returns the i-th of any number of different observations, with
 	// the same content in each call. The check sets Seed and Mask.
 	Observe func(i int) policy.Observation
-	// Slow, if set, is an observation whose decision does not come before the
-	// context of its call ends.
+	// Slow, if set, is an observation that the policy does not decide on before
+	// the context of the call ends.
 	Slow *policy.Observation
-	// Few asks for as few decisions as show anything: for a policy that pays
-	// for each.
+	// Few makes the checks request as few decisions as possible, for a policy
+	// that pays for each.
 	Few bool
 }
 
@@ -34,33 +34,33 @@ type trial struct {
 }
 
 var trials = []trial{
-	{"every observation gets a decision", "return a Decision; what cannot be decided is an error that says why", decides},
-	{"decisions do not depend on the batch", "decide by the request alone: keep nothing between two of them", batchIndependence},
-	{"the same seeds give the same decisions", "draw all that is random from the seed of the request", seeds},
-	{"concurrent calls agree", "what requests share must not change, or be locked", concurrency},
+	{"every observation gets a decision", "return a Decision, or an error that explains why there is none", decides},
+	{"decisions do not depend on the batch", "decide only by the request: keep no state between requests", batchIndependence},
+	{"the same seeds give the same decisions", "derive all randomness from the seed of the request", seeds},
+	{"concurrent calls agree", "lock the state that requests share, or do not change it", concurrency},
 	{"observations are not written to", "copy what you change", readOnly},
-	{"nothing observed, nothing decided", "an empty call is no error", empty},
-	{"a deadline is that of one decision", "end a request when its context ends", deadline},
-	{"a cancelled call ends", "end a request when its context ends", cancelled},
-	{"the mask is respected", "an action of mask 0 is never taken, whatever its probability", mask},
-	{"log-probabilities are a distribution", "give the natural logarithm of the probability over the available actions, and the entropy of the same distribution in nats", distribution},
+	{"a call without observations succeeds", "return no error for an empty call", empty},
+	{"a deadline fails only the slow decision", "stop working on a request when its context ends", deadline},
+	{"a canceled call returns", "stop working on a request when its context ends", canceled},
+	{"the mask is respected", "never take an action whose mask is 0, whatever its probability", mask},
+	{"log-probabilities are a distribution", "return the natural logarithm of the probability over the available actions, and the entropy of the same distribution in nats", distribution},
 }
 
-// Run tries every promise, in order, and returns a result for each:
+// Run checks every promise, in order, and returns a result for each:
 //
-//   - a decision is a function of its observation and seed: not of its place,
-//     its neighbours, the calls before, those at the same time, or what the
-//     decision held before;
-//   - an observation is not written to;
-//   - an action that the mask rules out is never taken;
-//   - with named actions, log-probabilities are those of one distribution over
-//     the available actions, decisions are drawn from it, and entropy is its
-//     entropy, all in nats;
-//   - a decision that does not come within the deadline is an error of its own,
-//     retryable, and those beside it are made; a call that is cancelled returns
-//     the context's error at once.
+//   - A decision is a function of its observation and seed. It does not depend on
+//     its place in the batch, the other observations, earlier or concurrent
+//     calls, or the earlier content of the decision.
+//   - An observation is not written to.
+//   - An action that the mask rules out is never taken.
+//   - With named actions, log-probabilities belong to one distribution over the
+//     available actions, decisions are drawn from it, and entropy is its
+//     entropy, all in nats.
+//   - A decision that misses the deadline is a separate, retryable error, and
+//     the other decisions are made. A call that is canceled returns the
+//     context's error at once.
 //
-// It ends early with the error of a context that is over.
+// If ctx ends, Run stops early and returns its error.
 func Run(ctx context.Context, s Subject) ([]checks.Result, error) {
 	var results []checks.Result
 	for _, t := range trials {
@@ -80,7 +80,7 @@ type driver struct {
 	ctx context.Context
 }
 
-// some is how many decisions a check asks for.
+// some returns how many decisions a check requests.
 func (d *driver) some(many int) int {
 	if d.Few {
 		return min(many, 6)
@@ -88,7 +88,7 @@ func (d *driver) some(many int) int {
 	return many
 }
 
-// observations returns n observations, of which a third have the first action
+// observations returns n observations. A third of them have the first action
 // masked, if there is another.
 func (d *driver) observations(n int) []policy.Observation {
 	list := make([]policy.Observation, n)
@@ -110,17 +110,17 @@ func (d *driver) act(observations []policy.Observation) []policy.Decision {
 	return decisions
 }
 
-// hasActions skips what is about named actions for a policy that speaks.
+// hasActions skips a check of named actions if the actions are free text.
 func (d *driver) hasActions() {
 	if len(d.Observe(0).Actions) == 0 {
 		d.Skip("actions are free text")
 	}
 }
 
-// chooses skips what is about chosen actions for a policy that names none.
+// chooses skips a check of chosen actions if the policy returns text.
 func (d *driver) chooses(decision policy.Decision) {
 	if decision.Action.Kind != rl.ActionChoice {
-		d.Skip("the policy speaks and chooses no action itself")
+		d.Skip("the policy returns text instead of choosing an action")
 	}
 }
 

@@ -14,34 +14,34 @@ import (
 
 // LearnerSubject is a learner under test.
 type LearnerSubject struct {
-	// Open returns a learner that has learnt nothing, each time of the same
-	// configuration. The suite closes it.
+	// Open returns a learner that has not learned anything, with the same
+	// configuration each time. The suite closes it.
 	Open func(t testing.TB) policy.Learner
-	// Observe and Slow are those of Subject.
+	// Observe and Slow are the same as in Subject.
 	Observe func(i int) policy.Observation
 	Slow    *policy.Observation
-	// Experience, if set, returns what l is to learn in round k. Otherwise the
-	// suite makes episodes of one step of l's own decisions, every other one
+	// Experience, if set, returns what l learns from in a round. Otherwise the
+	// suite makes one-step episodes of l's own decisions; every other one is
 	// good.
 	Experience func(t testing.TB, l policy.Learner, k int) *policy.Experience
-	// Named says that states name weights that an engine keeps, under names
-	// of its own: no two states are the same.
+	// Named means that a state names weights that an engine keeps, so no two
+	// states are equal.
 	Named bool
 }
 
-// RunLearner tests the contract of policy.Learner, and Run's of the policy that
-// it is before and after an update:
+// RunLearner tests the contract of policy.Learner, and with Run that of its
+// policy before and after an update:
 //
-//   - each Learn counts in Version, changes how the policy acts once it is
-//     published, and is a function of state, experience and seed;
-//   - nothing to learn is learnt without an error;
-//   - Load puts a learner where Save left it, in the same one and in another,
-//     for acting and for learning; nil is the beginning;
-//   - an update that is interrupted has left no trace, or says that Load comes
+//   - Each Learn increments Version, changes how the policy acts once it is
+//     published, and is a function of state, experience and seed.
+//   - Learning from no experience is not an error.
+//   - Load restores the state that Save returned, in the same learner and in
+//     another, for acting and for learning; nil is the initial state.
+//   - An interrupted update changes nothing, or reports that Load must come
 //     next.
 func RunLearner(t *testing.T, s LearnerSubject) {
 	t.Run("policy", func(t *testing.T) { Run(t, s.subject(s.open(t))) })
-	t.Run("policy that has learnt", func(t *testing.T) {
+	t.Run("policy that has learned", func(t *testing.T) {
 		l := s.open(t)
 		s.learn(t, l, 0)
 		Run(t, s.subject(l))
@@ -50,7 +50,7 @@ func RunLearner(t *testing.T, s LearnerSubject) {
 	t.Run("updates are reproducible", s.reproducible)
 	t.Run("nothing to learn", s.nothing)
 	t.Run("states round trip", s.states)
-	t.Run("nonsense is no state", s.nonsense)
+	t.Run("nonsense is not a state", s.nonsense)
 	t.Run("interruption", s.interrupted)
 	t.Run("closing", s.closing)
 }
@@ -68,7 +68,7 @@ func (s LearnerSubject) subject(l policy.Learner) Subject {
 	return Subject{Policy: l, Observe: s.Observe, Slow: s.Slow}
 }
 
-// acts is how the learner decides now, with whatever it says of it.
+// acts returns the learner's current decisions.
 func (s LearnerSubject) acts(t testing.TB, l policy.Learner) []policy.Decision {
 	subject := s.subject(l)
 	decisions := act(t, subject, observations(subject, 24))
@@ -78,7 +78,7 @@ func (s LearnerSubject) acts(t testing.TB, l policy.Learner) []policy.Decision {
 	return decisions
 }
 
-// learn is one whole round: experience, update, publication.
+// learn runs a whole round: experience, update, publication.
 func (s LearnerSubject) learn(t testing.TB, l policy.Learner, round int) policy.Stats {
 	stats, err := l.Learn(context.Background(), s.experience(t, l, round), rl.Seed(17).Child(uint64(round)))
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func (s LearnerSubject) experience(t testing.TB, l policy.Learner, round int) *p
 	return e
 }
 
-// trajectory is an episode of one step, as a rollout records it.
+// trajectory returns an episode of one step, as a rollout records it.
 func trajectory(id string, o *policy.Observation, d *policy.Decision, version uint64) *rl.Trajectory {
 	step := rl.Step{
 		MessageCount: len(o.Messages), Anchor: o.Text, Available: o.Actions, Action: d.Action, RawOutput: d.Raw,
@@ -132,7 +132,7 @@ func (s LearnerSubject) updates(t *testing.T) {
 		s.learn(t, l, round)
 		require.Equal(t, uint64(round+1), l.Version())
 		for _, d := range s.acts(t, l) {
-			require.Zero(t, d.Lag, "what is published acts")
+			require.Zero(t, d.Lag, "the published weights act")
 		}
 	}
 	require.NotEqual(t, before, s.acts(t, l))
@@ -185,7 +185,7 @@ func (s LearnerSubject) states(t *testing.T) {
 		require.Equal(t, uint64(1), x.Version())
 		require.Equal(t, then, s.acts(t, x), "a loaded state acts")
 		s.learn(t, x, 1)
-		require.Equal(t, later, s.acts(t, x), "and learns on")
+		require.Equal(t, later, s.acts(t, x), "and continues to learn")
 		require.NoError(t, x.Load(context.Background(), nil))
 		require.Zero(t, x.Version())
 		require.Equal(t, start, s.acts(t, x))

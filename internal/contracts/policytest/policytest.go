@@ -1,6 +1,6 @@
-// Package policytest runs the contract of policy.Policy (internal/contracts/policycontract) in
-// tests, and that of policy.Learner. It is run on the embedded network and on
-// policies behind a plug-in alike.
+// Package policytest tests the contract of policy.Policy, with
+// internal/contracts/policycontract, and the contract of policy.Learner. It tests the
+// embedded network and policies behind a plug-in.
 package policytest
 
 import (
@@ -18,7 +18,7 @@ import (
 // Subject is a policy under test.
 type Subject = policycontract.Subject
 
-// Run tests the contract: see contract.Run.
+// Run tests the contract; see policycontract.Run.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	results, err := policycontract.Run(t.Context(), s)
@@ -26,14 +26,14 @@ func Run(t *testing.T, s Subject) {
 	for _, r := range results {
 		t.Run(r.Promise, func(t *testing.T) {
 			if r.Skipped != "" {
-				t.Log("not tried: " + r.Skipped)
+				t.Log("skipped: " + r.Skipped)
 			}
 			require.NoError(t, r.Err)
 		})
 	}
 }
 
-// observations returns n observations of a subject, of which a third have the
+// observations returns n observations of a subject. A third of them have the
 // first action masked, if there is another.
 func observations(s Subject, n int) []policy.Observation {
 	list := make([]policy.Observation, n)

@@ -116,7 +116,7 @@ func TestAClosedJudgeEndsThePass(t *testing.T) {
 		says   string
 	}{
 		"key":    {chattest.Fail(401, "invalid_api_key", "no"), 0, 1, "requires an API key"},
-		"model":  {chattest.Fail(404, "NotFoundError", "gone"), 0, 1, "no such model"},
+		"model":  {chattest.Fail(404, "NotFoundError", "gone"), 0, 1, "does not have this model"},
 		"budget": {chattest.Answer{Text: `{"1":{"score":1}}`, Prompt: 80, Tokens: []rl.Token{{}}}.Reply(), 500, 6, "tokens are used"},
 	} {
 		server := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return c.reply })

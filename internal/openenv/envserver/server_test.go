@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/openenv/envserver"
 	"github.com/merit-rl/merit/sdk/merit"
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
@@ -282,6 +283,7 @@ func TestIdleAndFull(t *testing.T) {
 // Promise: the end waits for the answers that are under way and ends every
 // session; if they do not come in time, it says so.
 func TestStop(t *testing.T) {
+	testneeds.NotShort(t)
 	s := shop{wait: make(chan struct{})}
 	url, stop := start(t, s, func(c *envserver.Config) { c.Drain = time.Minute })
 	c, other := dial(t, url), dial(t, url)

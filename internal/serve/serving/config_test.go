@@ -85,7 +85,7 @@ serve.yaml:3: tls: a certificate needs its key, and a key its certificate
 serve.yaml:6: rewards[1].name: "a b" is no name
 serve.yaml:6: rewards[1].module: there is no file
 serve.yaml:7: rewards[2].name: "math" is there twice
-serve.yaml:7: rewards[2].module: this names no function behind the colon
+serve.yaml:7: rewards[2].module: the text after the colon is not the name of a function
 serve.yaml:8: default_reward: the name "a b" is not allowed
 serve.yaml:9: on_unscored: "nan" is not allowed
 serve.yaml:10: slots: -1 is not allowed

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blocking is a socket whose reads keep a thread of the operating system. Go's
-// poller, which would give the thread to others, costs more than a batch does:
-// three system calls and a second wake-up each.
+// blocking is a socket whose reads block a thread of the operating system. Go's
+// poller, which would free the thread, costs more than a batch does: three
+// system calls and a second wake-up each.
 type blocking struct{ *os.File }
 
-// block makes a blocking socket of c, which it closes.
+// block makes a blocking socket from c, and closes c.
 func block(c *net.UnixConn) (io.ReadWriteCloser, error) {
 	defer c.Close()
 	raw, err := c.SyscallConn()
@@ -35,7 +35,7 @@ func block(c *net.UnixConn) (io.ReadWriteCloser, error) {
 	return blocking{os.NewFile(uintptr(fd), name)}, nil
 }
 
-// Close wakes who waits in Read, at both ends, and closes.
+// Close wakes readers at both ends and closes the socket.
 func (b blocking) Close() error {
 	raw, err := b.SyscallConn()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package lane carries an environment's batches beside gRPC: the messages of
-// Environment.Run over a Unix socket of their own, each behind its length. What
-// they mean, and every check of it, is as there; what is left out is the
-// machinery of gRPC, which costs more than a batch does.
+// Package lane sends the batches of an environment without gRPC: the messages of
+// Environment.Run over a separate Unix socket, each with its length before it. Their
+// meaning and their checks are the same as in Run. A lane exists because the work
+// that gRPC does costs more than a batch.
 package lane
 
 import (
@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	header = 4        // bytes of a length, little-endian
-	room   = 64 << 10 // that a connection reads into at first
+	header = 4        // bytes of a message's length, little-endian
+	room   = 64 << 10 // bytes of a connection's first read buffer
 )
 
 // Conn is one end of a lane. It has the two methods of a gRPC stream that
-// batches need, with their errors: io.EOF is the end of the stream, a status
-// what is wrong with it. One goroutine at a time may send and one receive.
+// batches need, with the same errors: io.EOF at the end of the stream, else a
+// status. One goroutine may send while another receives.
 type Conn struct {
 	socket io.ReadWriteCloser
-	in     []byte // what has arrived and was not returned yet
-	used   int    // how much of it RecvMsg has returned
-	rest   []byte // of a message besides its columns
+	in     []byte // received bytes
+	used   int    // how many of them RecvMsg has returned
+	rest   []byte // the parts of a message other than its columns
 	out    []byte
 }
 
-// SendMsg sends a message. Of one that is too large only the length goes: the
-// other side refuses it, and knows why.
+// SendMsg sends a message. If the message is too large, SendMsg sends only its
+// length, and the other side rejects it with the reason.
 func (c *Conn) SendMsg(m any) error {
 	frame, err := proto.MarshalOptions{}.MarshalAppend(append(c.out[:0], 0, 0, 0, 0), m.(proto.Message))
 	if err != nil {
@@ -48,13 +48,13 @@ func (c *Conn) SendMsg(m any) error {
 		return tooLarge(size)
 	}
 	if _, err := c.socket.Write(frame); err != nil {
-		return io.EOF // RecvMsg knows why
+		return io.EOF // RecvMsg returns the cause
 	}
 	return nil
 }
 
-// RecvMsg waits for a message. Its columns are memory of the connection and
-// stand until the next call.
+// RecvMsg waits for a message. The columns of the message are memory of the
+// connection and valid until the next call.
 func (c *Conn) RecvMsg(m any) error {
 	frame, err := c.next()
 	if err != nil {
@@ -67,8 +67,9 @@ func (c *Conn) RecvMsg(m any) error {
 	return nil
 }
 
-// next returns the bytes of the next message, which stand until the next call.
-// However long the peer says that it is, memory grows with what has arrived.
+// next returns the bytes of the next message, which are valid until the next
+// call. Memory grows with the received bytes, not with the length that the peer
+// announces.
 func (c *Conn) next() ([]byte, error) {
 	c.in = append(c.in[:0], c.in[c.used:]...)
 	c.used = 0
@@ -102,8 +103,9 @@ func (c *Conn) next() ([]byte, error) {
 }
 
 func tooLarge(size int) error {
-	return status.Errorf(codes.ResourceExhausted, "a message of %d bytes, more than %d", size, wire.MaxMessage)
+	return status.Errorf(codes.ResourceExhausted, "the message has %d bytes, more than the limit of %d", size, wire.MaxMessage)
 }
 
-// Close ends the lane: who waits in RecvMsg or SendMsg, at either end, is told.
+// Close closes the lane. Calls of RecvMsg and SendMsg that wait, at either end,
+// return an error.
 func (c *Conn) Close() error { return c.socket.Close() }

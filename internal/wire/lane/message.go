@@ -7,8 +7,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-// columns are the fields of a message that take all but a few of its bytes, by
-// number; nil = not one of them.
+// columns returns the fields of a message that hold nearly all of its bytes, by
+// field number; nil = not such a field.
 func columns(m any) (list [13]*[]byte) {
 	switch m := m.(type) {
 	case *pb.Batch:
@@ -20,9 +20,9 @@ func columns(m any) (list [13]*[]byte) {
 	return list
 }
 
-// unmarshal is proto.Unmarshal, but for the columns of m: they are parts of
-// frame, not copies of them, and so cost nothing. Whatever else there is goes to
-// rest, which is returned to be used again, and from there to protobuf.
+// unmarshal is proto.Unmarshal, except that the columns of m become parts of
+// frame instead of copies. It copies the other fields to rest, decodes them
+// with protobuf, and returns rest for reuse.
 func unmarshal(frame, rest []byte, m proto.Message) ([]byte, error) {
 	proto.Reset(m)
 	rest = rest[:0]

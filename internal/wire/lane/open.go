@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// name is that of the socket within its folder.
+// name is the file name of the socket.
 const name = "lane"
 
-// Offer is a socket at which a host waits for its plug-in.
+// Offer is a socket on which a host waits for its plug-in.
 type Offer struct {
 	socket *net.UnixListener
 	dir    string
 }
 
-// Listen makes an offer within dir, a folder that nobody else may enter. It is
-// removed with the offer, or if there is none.
+// Listen makes an offer in dir, a folder that other users must not be able to
+// enter. dir is removed with the offer, or when Listen fails.
 func Listen(dir string) (*Offer, error) {
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
 	if err != nil {
@@ -27,11 +27,11 @@ func Listen(dir string) (*Offer, error) {
 	return &Offer{socket: socket, dir: dir}, nil
 }
 
-// Path is what a plug-in gives to Dial.
+// Path returns the path that a plug-in passes to Dial.
 func (o *Offer) Path() string { return o.socket.Addr().String() }
 
-// Accept returns the lane of a plug-in that says that it has taken the offer,
-// and waits for one that has not until ctx is done.
+// Accept returns the lane of the plug-in. It waits until the plug-in connects
+// or ctx is done.
 func (o *Offer) Accept(ctx context.Context) (*Conn, error) {
 	defer context.AfterFunc(ctx, func() { _ = o.socket.Close() })()
 	socket, err := o.socket.AcceptUnix()
@@ -47,7 +47,7 @@ func (o *Offer) Accept(ctx context.Context) (*Conn, error) {
 // Close withdraws the offer.
 func (o *Offer) Close() error { return errors.Join(o.socket.Close(), os.RemoveAll(o.dir)) }
 
-// Dial takes a host's offer.
+// Dial accepts a host's offer.
 func Dial(path string) (*Conn, error) {
 	socket, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {

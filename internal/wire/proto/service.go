@@ -8,8 +8,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// EnvironmentServer answers as the service of environment.proto, which says what
-// each call means. One with few of the calls embeds UnimplementedEnvironmentServer.
+// EnvironmentServer serves the calls of environment.proto, which documents
+// them. A server without the optional calls embeds
+// UnimplementedEnvironmentServer.
 type EnvironmentServer interface {
 	Describe(context.Context, *DescribeRequest) (*Description, error)
 	Configure(context.Context, *ConfigureRequest) (*ConfigureReply, error)
@@ -20,8 +21,7 @@ type EnvironmentServer interface {
 	Restore(context.Context, *RestoreRequest) (*RestoreReply, error)
 }
 
-// PolicyServer answers as the service of policy.proto, which says what each call
-// means.
+// PolicyServer serves the calls of policy.proto, which documents them.
 type PolicyServer interface {
 	Describe(context.Context, *DescribeRequest) (*Description, error)
 	Configure(context.Context, *PolicyRequest) (*PolicyReply, error)
@@ -71,7 +71,7 @@ var policyService = grpc.ServiceDesc{
 	Metadata: "merit/plugin/v1/policy.proto",
 }
 
-// unary describes a call with one request and one reply.
+// unary returns the description of a call with one request and one reply.
 func unary[S, In, Out any](service, name string, method func(S, context.Context, *In) (*Out, error)) grpc.MethodDesc {
 	return grpc.MethodDesc{MethodName: name, Handler: func(server any, ctx context.Context, decode func(any) error, through grpc.UnaryServerInterceptor) (any, error) {
 		in := new(In)
@@ -86,7 +86,7 @@ func unary[S, In, Out any](service, name string, method func(S, context.Context,
 	}}
 }
 
-// both describes a call with a stream each way.
+// both returns the description of a call with a stream in each direction.
 func both[S, In, Out any](name string, method func(S, grpc.BidiStreamingServer[In, Out]) error) grpc.StreamDesc {
 	return grpc.StreamDesc{StreamName: name, ServerStreams: true, ClientStreams: true, Handler: func(server any, s grpc.ServerStream) error {
 		return method(server.(S), &grpc.GenericServerStream[In, Out]{ServerStream: s})
@@ -103,13 +103,12 @@ func RegisterPolicyServer(r grpc.ServiceRegistrar, s PolicyServer) {
 	r.RegisterService(&policyService, s)
 }
 
-// none is the answer to a call that a plug-in does not have.
+// none answers a call that a plug-in does not implement.
 func none[Out any](method string) (*Out, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 }
 
-// UnimplementedEnvironmentServer has none of the calls that a plug-in may leave
-// out.
+// UnimplementedEnvironmentServer answers the optional calls with Unimplemented.
 type UnimplementedEnvironmentServer struct{}
 
 // Render implements EnvironmentServer.
@@ -159,7 +158,7 @@ func NewEnvironmentClient(c grpc.ClientConnInterface) EnvironmentClient {
 	return EnvironmentClient{client{c}}
 }
 
-// Describe asks who the plug-in is.
+// Describe returns the description of the plug-in.
 func (c EnvironmentClient) Describe(ctx context.Context, in *DescribeRequest) (*Description, error) {
 	return call[Description](ctx, c.client, environment, "Describe", in)
 }
@@ -179,7 +178,7 @@ func (c EnvironmentClient) Render(ctx context.Context, in *RenderRequest) (*Rend
 	return call[RenderReply](ctx, c.client, environment, "Render", in)
 }
 
-// Where asks what the environment is at.
+// Where returns what the environment is working on.
 func (c EnvironmentClient) Where(ctx context.Context, in *WhereRequest) (*WhereReply, error) {
 	return call[WhereReply](ctx, c.client, environment, "Where", in)
 }
@@ -189,7 +188,7 @@ func (c EnvironmentClient) Snapshot(ctx context.Context, in *SnapshotRequest) (*
 	return call[SnapshotReply](ctx, c.client, environment, "Snapshot", in)
 }
 
-// Restore goes back to a state.
+// Restore restores a state.
 func (c EnvironmentClient) Restore(ctx context.Context, in *RestoreRequest) (*RestoreReply, error) {
 	return call[RestoreReply](ctx, c.client, environment, "Restore", in)
 }
@@ -200,7 +199,7 @@ type PolicyClient struct{ client }
 // NewPolicyClient returns the policy behind a connection.
 func NewPolicyClient(c grpc.ClientConnInterface) PolicyClient { return PolicyClient{client{c}} }
 
-// Describe asks who the plug-in is.
+// Describe returns the description of the plug-in.
 func (c PolicyClient) Describe(ctx context.Context, in *DescribeRequest) (*Description, error) {
 	return call[Description](ctx, c.client, policy, "Describe", in)
 }
@@ -220,7 +219,7 @@ func (c PolicyClient) Learn(ctx context.Context) (grpc.ClientStreamingClient[Lea
 	return open[LearnRequest, LearnReply](ctx, c.client, &policyService, 1)
 }
 
-// Publish makes the newest version act.
+// Publish makes the policy act with the newest weights.
 func (c PolicyClient) Publish(ctx context.Context, in *PublishRequest) (*PublishReply, error) {
 	return call[PublishReply](ctx, c.client, policy, "Publish", in)
 }

@@ -161,7 +161,7 @@ func TestWrongOptions(t *testing.T) {
 			"options.scale: must be above 0 and at most 1000000, not 0",
 			"options.planes: must be 2 to 16, not 17",
 			"options.max_steps: must be positive, not 0",
-			"options.shares: validation 0.2 and test 1 must be positive and leave something to train on",
+			"options.shares: validation 0.2 and test 1 must be positive and add up to less than 1",
 			"options.size: is not an option",
 		},
 		`{"reward": "goal"}`:                       {"options.reward: is for the goal, and there is none"},

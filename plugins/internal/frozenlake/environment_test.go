@@ -157,7 +157,7 @@ func TestWrongOptions(t *testing.T) {
 			"options.holes: [0.2, 0.9] is no range from 0 to 0.5",
 			"options.max_steps: must be at least 6, the moves of the shortest way, not 0",
 			`options.features: must be ego or grid, not "round"`,
-			"options.shares: validation 0.1 and test 1 must be positive and leave something to train on",
+			"options.shares: validation 0.1 and test 1 must be positive and add up to less than 1",
 			"options.speed: is not an option",
 		},
 		`{"map": "5x5", "size": "x"}`:              {`options.map: "5x5" is none of Gymnasium's maps`, `options.size: must be [min, max] or one number, not "x"`},

@@ -131,7 +131,7 @@ func TestWrongOptions(t *testing.T) {
 		`{"size": 10, "max_steps": 1, "shares": {"test": 1}, "moves": ["up", "down"], "observation": "look", "speed": 1}`: {
 			"options.size: must be 2 to 9, not 10",
 			"options.max_steps: must be at least distance's end, 4, not 1",
-			"options.shares: validation 0.2 and test 1 must be positive and leave something to train on",
+			"options.shares: validation 0.2 and test 1 must be positive and add up to less than 1",
 			"options.moves: must be 4 words, not 2",
 			`options.observation: "look" does not say where the goal is`,
 			"options.speed: is not an option",

@@ -202,7 +202,7 @@ var bad = map[string]struct {
 	"loading":                  {reply: chattest.Fail(503, "unavailable_error", "Loading model"), says: "still loading"},
 	"no answer":                {reply: chattest.Reply{Drop: true}, says: "no answer came"},
 	"half a JSON":              {reply: chattest.Reply{Body: `{"choices": [{"mess`}, says: "not complete JSON"},
-	"a stream that stops":      {reply: chattest.Reply{Body: `{"choices": [`, Cut: true}, says: "did not end"},
+	"a stream that stops":      {reply: chattest.Reply{Body: `{"choices": [`, Cut: true}, says: "did not finish"},
 	"NaN log-probabilities":    {reply: completion(`{"id": 1, "logprob": NaN}`), says: "not finite"},
 	"log-probability above 0":  {reply: completion(`{"id": 1, "logprob": 0.5}`), says: "above 0"},
 	"wrong ids":                {reply: completion(`{"id": -5, "logprob": -1}`), says: "has the id -5"},
@@ -216,7 +216,7 @@ var bad = map[string]struct {
 	"a huge body":              {reply: chattest.Say(strings.Repeat("x", 2<<20)), ends: fault.Refused},
 	"a redirect to other host": {reply: chattest.Reply{Status: 307, Header: map[string]string{"Location": "http://192.0.2.1/v1/chat/completions"}}, ends: fault.Refused},
 	"a page":                   {reply: chattest.Reply{Body: "<html>"}, says: "a page, not JSON"},
-	"of another shape":         {reply: chattest.Reply{Body: `{"choices": 5}`}, says: "number where"},
+	"of another shape":         {reply: chattest.Reply{Body: `{"choices": 5}`}, says: "number instead of a list"},
 }
 
 func completion(tokens string) chattest.Reply {

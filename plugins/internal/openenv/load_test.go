@@ -37,6 +37,7 @@ const (
 //
 //	MERIT_LOAD=2048 go test ./plugins/internal/openenv -run '^TestLoad$' -v -timeout 20m
 func TestLoad(t *testing.T) {
+	testneeds.NotShort(t)
 	many, long := os.Getenv(loadVariable), "2"
 	if many != "" {
 		long = "20"

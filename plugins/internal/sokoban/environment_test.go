@@ -141,7 +141,7 @@ func TestStepWithoutReset(t *testing.T) {
 	b.Ops[0] = env.Step
 	require.NoError(t, e.Exchange(t.Context(), b, &r))
 	require.Equal(t, env.Failed, r.Flags[0])
-	require.Equal(t, []env.Event{{Kind: env.EventError, Message: "stepped before its first reset"}}, r.Events)
+	require.Equal(t, []env.Event{{Kind: env.EventError, Message: "the slot was stepped before its first reset"}}, r.Events)
 	b.Ops[0] = env.Reset
 	require.NoError(t, e.Exchange(t.Context(), b, &r))
 	require.Zero(t, r.Flags[0])
@@ -161,7 +161,7 @@ func TestWrongOptions(t *testing.T) {
 			"options.max_steps: must be positive, not 0",
 			"options.optimum_states: must be 0 to 2000000, not -1",
 			`options.features: must be ego or grid, not "round"`,
-			"options.shares: validation 0.1 and test 1 must be positive and leave something to train on",
+			"options.shares: validation 0.1 and test 1 must be positive and add up to less than 1",
 			"options.boxes: must be 1 to 5 on a board of this size, not 9",
 		},
 		`{"size": 9}`: {"options.size: must be 5 to 8, not 9"},

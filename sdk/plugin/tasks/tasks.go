@@ -1,8 +1,8 @@
-// Package tasks reads the tasks of an environment from a file of data: JSON
-// Lines, Parquet, CSV or TSV, plain or compressed, with the columns that its
-// author chose. Embed Source in the options of a plug-in, Read what it names in
-// Check and New, deal it to the splits by Key, and say it in Reset with
-// plugin.Turn.Task: then ground truths and other columns reach the rewards.
+// Package tasks reads the tasks of an environment from a data file: JSON Lines,
+// Parquet, CSV or TSV, plain or compressed, with any column names. Embed Source in
+// the options of a plug-in, call Read in Check and New, deal the tasks to the
+// splits by Key, and pass a task to plugin.Turn.Task in Reset. Rewards then receive
+// the ground truth and the other columns.
 package tasks
 
 import (
@@ -21,33 +21,33 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Bounds of what is read. Tasks are held in memory, in each process of an
-// environment.
+// Limits of the file. Each process of an environment holds the tasks in memory.
 const (
-	maxBytes = 256 << 20 // of all rows, as JSON
-	MaxTask  = 960 << 10 // of one row
+	maxBytes = 256 << 20 // bytes of all rows as JSON
+	MaxTask  = 960 << 10 // bytes of one row as JSON
 )
 
-// Source are the options of an environment with tasks from a file.
+// Source is the options of an environment with tasks from a file.
 type Source struct {
-	File string            `json:"file"` // the file of tasks
-	Map  map[string]string `json:"map"`  // fields of a task from columns of other names: prompt or messages, ground_truth, id
+	File string            `json:"file"` // the file with the tasks
+	Map  map[string]string `json:"map"`  // names of columns by the field of a task that they fill: prompt or messages, ground_truth, id
 }
 
-// Rows reports whether the file is one of rows: by the ending of its name,
-// or because columns of it are named.
+// Rows reports whether File is a file of rows: because of its extension, or
+// because Map names columns of it.
 func (s Source) Rows() bool {
 	name := strings.ToLower(s.File)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return len(s.Map) > 0 || slices.Contains([]string{".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv"}, filepath.Ext(name))
 }
 
-// Read returns the tasks of the file in order. A prompt that is there twice with
-// one ground truth is one task, the first; with another ground truth it is an
-// error. All rows that cannot be used are listed; errors name the options.
+// Read returns the tasks of the file in order. If a prompt occurs twice with
+// the same ground truth, Read keeps the first task; with different ground
+// truths, it returns an error. The error lists all unusable rows and names the
+// options.
 func (s Source) Read() ([]plugin.Task, error) { return s.ReadWithin(maxBytes) }
 
-// ReadWithin is Read of at most so many bytes of rows, as JSON.
+// ReadWithin is Read with a limit of most bytes of rows, as JSON.
 func (s Source) ReadWithin(most int) ([]plugin.Task, error) {
 	columns, err := jsonl.TaskColumns(s.Map)
 	if err != nil {
@@ -76,8 +76,8 @@ func read(r *jsonl.Reader, most int) (all []plugin.Task, err error) {
 		}
 		if bytes += len(line.Text); bytes > most {
 			return nil, &fault.Error{
-				Boundary: fault.Data, Kind: fault.Exhausted, Where: r.At(line.Number), What: fmt.Sprintf("up to here are more than %d bytes of tasks", most),
-				Hint: "they are held in memory: take a part of the file, or leave out columns that no reward reads",
+				Boundary: fault.Data, Kind: fault.Exhausted, Where: r.At(line.Number), What: fmt.Sprintf("the tasks up to this row exceed the limit of %d bytes", most),
+				Hint: "use a part of the file, or leave out columns that no reward reads: tasks are held in memory",
 			}
 		}
 		before, twice := seen[sum(t)]
@@ -85,7 +85,7 @@ func read(r *jsonl.Reader, most int) (all []plugin.Task, err error) {
 		case len(line.Text) > MaxTask:
 			bad.AddLine(line, fmt.Errorf("is longer than %d KiB", MaxTask>>10))
 		case twice && before.truth != string(t.GroundTruth):
-			bad.AddLine(line, fmt.Errorf("has the prompt of %s %d and another ground truth", r.Unit(), before.number))
+			bad.AddLine(line, fmt.Errorf("has the same prompt as %s %d but another ground truth", r.Unit(), before.number))
 		case !twice:
 			seen[sum(t)] = first{line.Number, string(t.GroundTruth)}
 			all = append(all, *t)
@@ -93,7 +93,7 @@ func read(r *jsonl.Reader, most int) (all []plugin.Task, err error) {
 	}
 }
 
-// first is where a prompt was met first.
+// first is the first row with a prompt.
 type first struct {
 	number int
 	truth  string
@@ -101,20 +101,22 @@ type first struct {
 
 func sum(t *plugin.Task) [sha256.Size]byte { return sha256.Sum256([]byte(Key(*t))) }
 
-// Key is the same for two tasks if and only if they ask the same: the text of a
-// user alone, or the JSON of the messages. It is fit to be an anchor.
+// Key returns the text of the task if it is a single text message of a user,
+// and otherwise the JSON of its messages. Two tasks have the same key if and
+// only if they have the same prompt, so the key can be an anchor.
 func Key(t plugin.Task) string {
 	if len(t.Messages) == 1 && t.Messages[0].Role == rl.RoleUser && t.Messages[0].Content.Parts() == nil {
 		return t.Messages[0].Content.Text()
 	}
 	text, err := json.Marshal(t.Messages)
-	if err != nil { // strings, and JSON that was read: cannot fail
+	if err != nil { // strings and JSON that was decoded cannot fail
 		panic(err)
 	}
 	return string(text)
 }
 
-// asOptions names options where package jsonl names settings.
+// asOptions turns problems of the settings of package jsonl into problems of
+// the options.
 func asOptions(err error) error {
 	var errs []error
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
@@ -124,7 +126,7 @@ func asOptions(err error) error {
 	return errors.Join(errs...)
 }
 
-// ofFile makes errors of the file those of its option.
+// ofFile turns errors of the file into problems of the option file.
 func ofFile(err error) error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var errs []error

@@ -102,7 +102,7 @@ func TestRows(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	require.Equal(t, "options.file", fault.As(err).Where)
 	for _, want := range []string{
-		"11 lines cannot be used", "line 2: has the prompt of line 1 and another ground truth", "line 3: the prompt is empty",
+		"11 lines cannot be used", "line 2: has the same prompt as line 1 but another ground truth", "line 3: the prompt is empty",
 		"line 4: there is no prompt; the columns are: x", "line 5: the prompt is neither text nor a list of messages", "line 6: not a JSON object",
 		"line 7: the last message is the assistant's already", "line 8: metadata is not an object", "line 9: messages[0] has no role",
 		"line 10: c is given twice", "line 11: is longer than 960 KiB", "line 12: there is no prompt",
@@ -139,5 +139,5 @@ func TestTooManyTasks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(rows, 50)), 0o600))
 	_, err := tasks.Source{File: path, Map: named}.ReadWithin(1000)
-	require.ErrorContains(t, err, "a.jsonl:21: up to here are more than 1000 bytes of tasks")
+	require.ErrorContains(t, err, "a.jsonl:21: the tasks up to this row exceed the limit of 1000 bytes")
 }

@@ -1,12 +1,12 @@
-// Package layout holds the offsets of the flat ABI, for the host and for guests
-// in Go. The comment of sandbox/abi explains them. It is part of this SDK, which
-// a scaffold carries without the host.
+// Package layout defines the offsets of the flat ABI, for the host and for guests
+// in Go. The package comment of sandbox/abi explains them. It belongs to this SDK
+// because new projects contain the SDK but not the host.
 package layout
 
-// Version of the layout and of the calls.
+// Version is the version of the layout and of the calls.
 const Version = 1
 
-// Magic opens every buffer, as a little-endian u32 of the bytes "MRT1".
+// Magic begins every buffer: the bytes "MRT1" as a little-endian u32.
 const Magic = 0x3154524d
 
 // Sizes of the header and of the rows that this version writes.
@@ -19,13 +19,13 @@ const (
 	StepSize     = 48
 	MemberSize   = 8
 
-	// FirstHeaderSize and FirstMessageSize are those of hosts that do not write
-	// what was appended later.
+	// FirstHeaderSize and FirstMessageSize are the sizes in buffers of old hosts,
+	// which do not write the fields that were appended later.
 	FirstHeaderSize  = 160
 	FirstMessageSize = 64
 )
 
-// Offsets in the header. A table is count, offset, stride.
+// Offsets in the header. A table consists of count, offset and stride.
 const (
 	HeaderVersion        = 4
 	HeaderHeaderSize     = 8

@@ -1,6 +1,6 @@
-// Package track knows which slot of an environment is at work and since when,
-// at the price of one store a slot: what reads a clock is a goroutine that
-// looks now and then.
+// Package track records which slot of an environment is working and since when. It
+// costs one store per slot: only a goroutine that samples now and then reads a
+// clock.
 package track
 
 import (
@@ -11,29 +11,30 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// Together is the slot of an environment that steps all of them at once.
+// Together means all slots, of an environment that steps them at once.
 const Together = -1
 
-// tick lies between two looks; by so much a time is too short at most.
+// tick is the time between two samples, and how much too short a measured time can
+// be.
 const tick = 100 * time.Millisecond
 
 const (
-	slotBits = 20 // of a mark; above them stands the number of the operation
+	slotBits = 20 // the low bits of a mark; the bits above are the number of the operation
 	together = 1<<slotBits - 1
 )
 
-// Tracker follows one environment. One goroutine says what is at work, any may
-// ask. The zero Tracker is idle.
+// Tracker follows one environment. One goroutine calls Enter and Leave; any
+// goroutine may call Place. The zero Tracker is idle.
 type Tracker struct {
 	operations uint64
-	mark       atomic.Uint64 // 0 = nothing is at work
+	mark       atomic.Uint64 // 0 = idle
 
 	mu    sync.Mutex
-	seen  uint64 // the mark of the last look …
+	seen  uint64 // the mark at the last sample
 	since time.Time
 }
 
-// Enter says that the work on slot, or Together, begins.
+// Enter records that work on slot, or on Together, begins.
 func (t *Tracker) Enter(slot int) {
 	t.operations++
 	code := uint64(together)
@@ -43,17 +44,17 @@ func (t *Tracker) Enter(slot int) {
 	t.mark.Store(t.operations<<slotBits | code)
 }
 
-// Leave says that the batch is done.
+// Leave records that the batch is done.
 func (t *Tracker) Leave() { t.mark.Store(0) }
 
-// Watch looks for ever.
+// Watch samples forever.
 func (t *Tracker) Watch() {
 	for now := range time.Tick(tick) {
 		t.look(now)
 	}
 }
 
-// look notes when something other than before was at work.
+// look samples the mark and records when it changed.
 func (t *Tracker) look(now time.Time) {
 	mark := t.mark.Load()
 	t.mu.Lock()
@@ -63,7 +64,8 @@ func (t *Tracker) look(now time.Time) {
 	}
 }
 
-// Place is what is at work, and for how long, at least.
+// Place returns the slot that is working and a lower bound of how long it has
+// been.
 func (t *Tracker) Place() wire.Place { return t.place(time.Now()) }
 
 func (t *Tracker) place(now time.Time) wire.Place {
