@@ -86,7 +86,7 @@ func hostileCases() []hostile {
 		{"step NaN", guest{evaluate: wt.I32Const(0) + nan + wt.Call(step) + scored}, reward.ABIViolation, "finite"},
 		{"step that does not exist", guest{evaluate: wt.I32Const(2) + wt.F64Const(1) + wt.Call(step) + scored}, reward.Unaligned, "does not exist"},
 		{"step far away", guest{evaluate: wt.I32Const(math.MaxInt32) + wt.F64Const(1) + wt.Call(step) + scored}, reward.Unaligned, "does not exist"},
-		{"step reason without a step", guest{evaluate: wt.I32Const(0) + wt.I32Const(0) + wt.I32Const(0) + wt.Call(stepReason) + scored}, reward.ABIViolation, "before it has a reward"},
+		{"step reason without a step", guest{evaluate: wt.I32Const(0) + wt.I32Const(0) + wt.I32Const(0) + wt.Call(stepReason) + scored}, reward.ABIViolation, "has no reward yet"},
 		{"metric twice", guest{evaluate: wt.Repeat(2, wt.I32Const(0)+wt.I32Const(1)+wt.F64Const(1)+wt.Call(metric)) + scored, data: "a"}, reward.ABIViolation, "twice"},
 		{"metric without a name", guest{evaluate: wt.I32Const(0) + wt.I32Const(0) + wt.F64Const(1) + wt.Call(metric) + scored}, reward.ABIViolation, "name"},
 		{"metric NaN", guest{evaluate: wt.I32Const(0) + wt.I32Const(1) + nan + wt.Call(metric) + scored, data: "a"}, reward.ABIViolation, "finite"},

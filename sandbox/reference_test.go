@@ -130,7 +130,7 @@ func TestBadReferences(t *testing.T) {
 		{"all.py", "constant", "", "constant is 1, not a function"},
 		{"all.py", "near", `{"tolerence": 1}`, "with gives 'tolerence', which the reward near does not take; did you mean 'tolerance'?"},
 		{"all.py", "near", `{"ground_truth": 1}`, "with gives 'ground_truth', which every trajectory gives"},
-		{"all.py", "near", `[1]`, "it is no object"},
+		{"all.py", "near", `[1]`, "it is not an object"},
 		{"all.py", "near", `{"tolerance": 1, "tolerance": 2}`, `the key "tolerance" occurs twice`},
 		{"all.py", "near", `{"tolerance": 1e999}`, "1e999 is out of range"},
 		{"all.py", "near", `{"tolerance": 1} 2`, "something follows the value"},
@@ -140,7 +140,7 @@ func TestBadReferences(t *testing.T) {
 		{"all.js", "constant", "", "the module exports constant, which is no function"},
 		{"all.js", "", "", "or choose one of exact, near, as in reward.js:exact"},
 		{"two.py", "", "", "the module has several rewards; choose one, or mark it with @reward_function:\n  two.py:a  (Merit)\n  two.py:b  (Merit)"},
-		{"m.wasm", "f", "", `a module has one reward: the function "f" cannot be chosen of it`},
+		{"m.wasm", "f", "", `a module has only one reward, so the function "f" cannot be chosen`},
 		{"m.wasm", "", `{"a": 1}`, "a module takes no parameters (with)"},
 	} {
 		_, err := r.LoadReference(context.Background(), sandbox.Reference{Path: filepath.Join(dir, c.file), Function: c.function, With: json.RawMessage(c.with)})

@@ -1,5 +1,5 @@
-// Command merit trains agents against sandboxed reward functions. This file
-// only hands the operating system to package cli, where the verbs live.
+// Command merit trains agents against sandboxed reward functions. This file only starts
+// package command, which contains the commands.
 package main
 
 import (

@@ -29,8 +29,8 @@ func newAdvantagesCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "advantages",
 		Short: "Compute advantages for rows from any source",
-		Long: `Advantages reads one step a line (group, trajectory, step, observation, reward,
-episode_score), or one a row of Parquet, CSV or TSV, and writes the same with
+		Long: `Advantages reads steps, one per line (group, trajectory, step, observation, reward,
+episode_score) or one per row of Parquet, CSV or TSV. It writes the same rows with
 return, episode_advantage, step_advantage, advantage and anchor_group added.
 
 Estimators:
@@ -40,18 +40,18 @@ Estimators:
 	}, o)
 	f := cmd.Flags()
 	c := &o.cfg
-	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
-	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
-	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")
+	f.StringVar(&c.Estimator, "estimator", c.Estimator, "the estimator that computes the advantages")
+	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, from 0 to 1")
+	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, from 0 to 1")
 	f.Float64Var(&c.Omega, "omega", c.Omega, "gigpo: weight of the step advantage")
 	f.StringVar((*string)(&c.Normalization), "normalization", string(c.Normalization), "mean_norm or mean_std_norm")
-	f.StringVar((*string)(&c.BaselineOver), "baseline-over", string(c.BaselineOver), "what counts once in a group's mean: trajectories or steps")
-	f.StringVar((*string)(&c.Singleton), "singleton", string(c.Singleton), "episode advantage of a group of one: zero or raw")
+	f.StringVar((*string)(&c.BaselineOver), "baseline-over", string(c.BaselineOver), "what counts once in the mean of a group: trajectories or steps")
+	f.StringVar((*string)(&c.Singleton), "singleton", string(c.Singleton), "episode advantage in a group of one: zero or raw")
 	f.StringVar((*string)(&c.Combine), "combine", string(c.Combine), "gigpo: sum (A_E + ω A_S) or convex (ω A_E + (1−ω) A_S)")
-	f.Float64Var(&c.Similarity, "similarity", c.Similarity, "join anchors at this ratio or above; 0 demands equal ones")
-	f.Float64Var(&c.Epsilon, "epsilon", c.Epsilon, "added to a deviation")
-	f.Float64Var(&c.InvalidActionPenalty, "invalid-action-penalty", c.InvalidActionPenalty, "subtracted where valid is false; 0 is off")
-	f.IntVar(&c.History, "history", c.History, "hgpo: observations before the current one")
+	f.Float64Var(&c.Similarity, "similarity", c.Similarity, "treat anchors with at least this similarity ratio as equal; 0 requires identical anchors")
+	f.Float64Var(&c.Epsilon, "epsilon", c.Epsilon, "added to a standard deviation")
+	f.Float64Var(&c.InvalidActionPenalty, "invalid-action-penalty", c.InvalidActionPenalty, "penalty for steps with valid: false; 0 turns it off")
+	f.IntVar(&c.History, "history", c.History, "hgpo: number of observations before the current one")
 	f.Float64Var(&c.HistoryExponent, "history-exponent", c.HistoryExponent, "hgpo: exponent of the level weights")
 	for key, words := range merit.Words() {
 		if name, ok := strings.CutPrefix(key, "advantage."); ok {
@@ -67,7 +67,7 @@ func estimatorList() string {
 	for _, e := range advantage.Estimators() {
 		t.Add("", e.Name, e.Summary)
 	}
-	_ = t.Write(&b) // a strings.Builder does not fail
+	_ = t.Write(&b) // a strings.Builder cannot fail
 	return b.String()
 }
 
@@ -95,7 +95,7 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 	return o.report(stats)
 }
 
-// check turns each wrong setting into a mistake of the command line.
+// check reports each invalid setting as an error of the command line.
 func (o *advantagesOptions) check() error {
 	var problems []error
 	for _, err := range o.cfg.Validate() {
@@ -106,8 +106,8 @@ func (o *advantagesOptions) check() error {
 	return errors.Join(problems...)
 }
 
-// report prints what the batch looked like: on stdout, or on stderr where
-// stdout carries the rows.
+// report prints statistics of the batch to stdout, or to stderr if the rows go to
+// stdout.
 func (o *advantagesOptions) report(s advantage.Stats) error {
 	w := io.Writer(o.host.Stdout)
 	switch {
@@ -124,8 +124,8 @@ func (o *advantagesOptions) report(s advantage.Stats) error {
 	t.Add("groups", fmt.Sprintf("%d", s.Groups))
 	t.Add("anchor groups", fmt.Sprintf("%d", s.AnchorGroups))
 	t.Add("mean anchor-group size", fmt.Sprintf("%.2f", s.MeanAnchorGroup))
-	t.Add("steps alone with their anchor", terminal.Percent(s.SingletonShare))
+	t.Add("steps with a unique anchor", terminal.Percent(s.SingletonShare))
 	t.Add("steps with a step advantage", terminal.Percent(s.StepAdvantageShare))
-	t.Add("groups without variance", terminal.Percent(s.ZeroVarianceShare))
+	t.Add("groups with zero variance", terminal.Percent(s.ZeroVarianceShare))
 	return t.Write(w)
 }

@@ -33,8 +33,8 @@ type credit struct {
 	AnchorGroup      int     `json:"anchor_group"`
 }
 
-// Promise: merit advantages gives the numbers of GiGPO's reference
-// implementation on every golden case, through files and flags.
+// Promise: merit advantages computes the numbers of GiGPO's reference implementation
+// for every golden case, through files and flags.
 func TestAdvantagesMatchGolden(t *testing.T) {
 	file, err := os.Open(testneeds.Shared(t, "golden", "gigpo.jsonl"))
 	require.NoError(t, err)

@@ -27,13 +27,13 @@ import (
 	"github.com/merit-rl/merit/internal/ui/uicmd"
 )
 
-// group is the verbs that people look for together.
+// group is a set of commands under one title in the help.
 type group struct {
 	title string
 	verbs []*cobra.Command
 }
 
-// groups lists every verb of the command: the one place where they meet.
+// groups lists every command of merit. It is the only list of commands.
 func groups(h *console.Host) []group {
 	return []group{
 		{"Write and run rewards:", []*cobra.Command{
@@ -89,7 +89,7 @@ func groups(h *console.Host) []group {
 	}
 }
 
-// addGroups adds every verb to the command, below the title of its group.
+// addGroups adds every command below the title of its group.
 func addGroups(cmd *cobra.Command, all []group) {
 	for _, g := range all {
 		cmd.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

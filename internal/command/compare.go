@@ -26,19 +26,20 @@ func newCompareCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "compare RUN|FILE...",
 		Short: "Compare runs or policies, and recommend what to do",
-		Long: `Compare says in which metrics policies differ, by how much, and how sure that is:
-means, difference with a bootstrap interval, size of the effect, and a test that
-fits (McNemar for success in pairs of the same start, Wilcoxon for the rest; Welch
-or rank sums if they did not play the same starts). One sentence says what to do:
-promote, iterate or fall back, by the section evidence of the configuration.
+		Long: `Compare reports in which metrics policies differ, by how much, and how certain that is.
+It shows means, the difference with a bootstrap interval, the effect size, and a
+suitable test: McNemar for success in pairs with the same start, Wilcoxon for other
+metrics, and Welch or rank sums if the policies did not play the same starts. One
+sentence recommends promoting, iterating or falling back, according to the section
+evidence of the configuration.
 
-Each of the files (merit evaluate --out) and runs is compared with the first; a
-single run, with its policy before training. Of several runs compare shows in what
-their configurations differ, too.`,
+Compare takes files of merit evaluate --out and runs, and compares each with the first.
+For a single run, it compares the trained policy with the policy before training. For
+several runs, it also shows how their configurations differ.`,
 		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && isFile(args[0]) {
-				return console.Usage(cmd, "", "%s takes a run, or two runs or files or more", cmd.CommandPath())
+				return console.Usage(cmd, "", "%s takes one run, or two or more runs or files", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -64,15 +65,15 @@ func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 	return o.printPlays(list)
 }
 
-// compared is a run in a comparison, with how its trained policy differs from
-// that of the first.
+// compared is a run in a comparison, with the difference between its trained policy and
+// that of the first run.
 type compared struct {
 	merit.Compared
 	Difference *evidence.Comparison `json:"difference,omitempty"`
 }
 
-// runs compares runs: what came of each, in what they differ, and, if they can
-// be held against each other, their trained policies with the first's.
+// runs compares runs: their results, the differences of their configurations, and, if
+// they are comparable, their trained policies with that of the first run.
 func (o *compareOptions) runs(args []string) error {
 	runs, keys, err := merit.Compare(args...)
 	if err != nil {
@@ -96,7 +97,7 @@ func (o *compareOptions) runs(args []string) error {
 	if err := o.print(runs, keys); err != nil {
 		return err
 	}
-	if apart != nil { // of other environments, or from before episodes were kept
+	if apart != nil { // the environments differ, or the run kept no episodes
 		_, err := fmt.Fprintf(o.host.Stdout, "\nnot compared further: %v\n", apart)
 		return err
 	}

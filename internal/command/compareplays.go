@@ -17,13 +17,13 @@ import (
 	"github.com/merit-rl/merit/internal/runs/measure"
 )
 
-// isFile reports whether path is a file, as a measurement is and a run is not.
+// isFile reports whether path is a file. A measurement is a file; a run is a folder.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// played is a measurement in a comparison, with how it differs from the first.
+// played is a measurement in a comparison, with its difference from the first.
 type played struct {
 	Name       string               `json:"file"`
 	Player     string               `json:"policy"`
@@ -32,8 +32,8 @@ type played struct {
 	Tasks      []evidence.Task      `json:"tasks,omitempty"`
 }
 
-// measured reads what is to be compared: measurements, the trained policies of
-// runs, or, of a single run, the one before training and the trained one.
+// measured reads what to compare: measurements, the trained policies of runs, or, for a
+// single run, the policies before and after training.
 func measured(paths []string) (names []string, all []*run.Evaluation, err error) {
 	if len(paths) == 1 {
 		before, after, err := measure.OfRun(paths[0])
@@ -69,7 +69,7 @@ func (o *compareOptions) plays(names []string, all []*run.Evaluation) ([]played,
 	return out, errors.Join(problems...)
 }
 
-// thresholds are those of --config, or of the configuration that was measured.
+// thresholds returns the thresholds of --config, or else of the measured configuration.
 func (o *compareOptions) thresholds(name string, e *run.Evaluation) (evidence.Config, error) {
 	text := []byte(e.Config)
 	if o.Config != "" {
@@ -81,8 +81,8 @@ func (o *compareOptions) thresholds(name string, e *run.Evaluation) (evidence.Co
 	return measure.Thresholds(cmp.Or(o.Config, name), text, o.Set...)
 }
 
-// printPlays shows the measurements beside each other, and what each differs in
-// from the first.
+// printPlays prints the measurements next to each other, and how each differs from the
+// first.
 func (o *compareOptions) printPlays(all []played) error {
 	t := terminal.Table{Head: []string{"measurement", "policy", "success", "difference", "95 %", "p", "return", "difference", "95 %"}}
 	for _, p := range all {
@@ -107,7 +107,7 @@ func (o *compareOptions) printPlays(all []played) error {
 	return nil
 }
 
-// printDifference shows every metric of a comparison, the tests, and the verdict.
+// printDifference prints every metric of a comparison, the tests, and the verdict.
 func (o *compareOptions) printDifference(first string, p played) error {
 	c := p.Difference
 	t := terminal.Table{Head: []string{"metric", first, p.Name, "difference", "95 %", "effect", "p", ""}}
@@ -127,7 +127,7 @@ func (o *compareOptions) printDifference(first string, p played) error {
 	}
 	text := fmt.Sprintf("%d episodes with a score in both\n", c.Before)
 	if !c.Paired {
-		text = fmt.Sprintf("%d and %d episodes with a score; they did not play the same starts, so nothing is in pairs\n", c.Before, c.After)
+		text = fmt.Sprintf("%d and %d episodes with a score; they did not play the same starts, so the comparison is unpaired\n", c.Before, c.After)
 	}
 	for _, note := range c.Notes {
 		text += note + "\n"
@@ -146,14 +146,13 @@ func (o *compareOptions) printDifference(first string, p played) error {
 	return err
 }
 
-// printTasks shows the metrics of --by-task: a row for each task, or says why
-// there is none.
+// printTasks prints the metrics of --by-task, one row per task, or why there are none.
 func (o *compareOptions) printTasks(first string, p played) error {
 	if len(o.ByTask) == 0 {
 		return nil
 	}
 	if len(p.Tasks) == 0 {
-		_, err := fmt.Fprintf(o.host.Stdout, "\nno task has %s in both: measure with train.cluster: task, and look how the metric is spelt\n", terminal.Clean(strings.Join(o.ByTask, ", ")))
+		_, err := fmt.Fprintf(o.host.Stdout, "\nno task has %s in both: measure with train.cluster: task, and check the spelling of the metric\n", terminal.Clean(strings.Join(o.ByTask, ", ")))
 		return err
 	}
 	t := terminal.Table{Head: []string{"task", "metric", "episodes", first, p.Name, "difference"}}
@@ -166,7 +165,7 @@ func (o *compareOptions) printTasks(first string, p played) error {
 	return t.Write(o.host.Stdout)
 }
 
-// printMetrics shows what the environments and rewards measured.
+// printMetrics prints the metrics of the environments and rewards.
 func (o *compareOptions) printMetrics(columns []string, scores []run.Score) error {
 	metrics := run.MetricNames(scores...)
 	if len(metrics) == 0 {

@@ -24,11 +24,13 @@ func newConvertCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert trajectories or results to another format",
-		Long: `Convert reads JSON Lines, Parquet, CSV or TSV (- is stdin) and writes JSON Lines,
-compressed if OUT ends in .zst or .gz, Parquet if it ends in .parquet, or a table
-of text if in .csv or .tsv; - is stdout. In Parquet no value is lost: what no type
-of a column can hold stands as JSON in the column merit_json, from where it is
-read again. In CSV a value that is no text stands as its JSON.`,
+		Long: `Convert reads JSON Lines, Parquet, CSV or TSV; - means stdin. The name of OUT determines
+the output format: Parquet for .parquet, text tables for .csv and .tsv, and otherwise
+JSON Lines, compressed if the name ends in .zst or .gz; - means stdout.
+
+Parquet loses no value: a value that fits no column type is stored as JSON in the column
+merit_json, from which Merit reads it again. In CSV, a value that is not text is written
+as JSON.`,
 		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet",
 		Args:    console.Exactly("IN", "OUT"),
 		RunE:    o.run,

@@ -15,14 +15,13 @@ import (
 	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
-// started is what a file says of one container.
+// started is one container of a file.
 type started struct {
 	Image         string
 	Command, Args []string
 }
 
-// documents reads a YAML file of examples/fleet, strictly: a key that stands there
-// twice is an error.
+// documents reads a YAML file of examples/fleet strictly: a duplicate key is an error.
 func documents[T any](t *testing.T, name string) (all []T) {
 	text, err := os.ReadFile(filepath.Join(testneeds.Root(), "examples", "fleet", name))
 	require.NoError(t, err)
@@ -38,13 +37,13 @@ func documents[T any](t *testing.T, name string) (all []T) {
 	}
 }
 
-// understood requires that merit has the verb and every flag of a command line,
-// and returns the verb.
+// understood requires that merit has the command and every flag of a command line, and
+// returns the command.
 func understood(t *testing.T, args []string) string {
 	n := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	require.Positive(t, n, args)
 	for _, arg := range args[n:] {
-		require.Regexp(t, "^--[a-z-]+=.", arg, "what is no flag stands behind a verb")
+		require.Regexp(t, "^--[a-z-]+=.", arg, "an argument that is not a flag follows a verb")
 	}
 	c := newConsole()
 	require.Zero(t, c.Run(t.Context(), append(slices.Clone(args), "--help")), "%v: %s", args, c.err.String())
@@ -52,7 +51,7 @@ func understood(t *testing.T, args []string) string {
 	return strings.Join(args[:n], " ")
 }
 
-// Promise: what the files of examples/fleet start is what merit has, flag by flag.
+// Promise: merit has every command and flag that the files of examples/fleet start.
 func TestDeployFilesStartWhatThereIs(t *testing.T) {
 	compose := documents[struct{ Services map[string]started }](t, "compose.yaml")[0].Services
 	verbs := []string{}

@@ -47,29 +47,30 @@ func newEvalCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "eval",
 		Short: "Score the trajectories of a file with a reward",
-		Long: `Eval scores every trajectory of a file (one JSON object with messages a line, or
-the rows of Parquet, CSV or TSV; all but Parquet also .zst or .gz; - is stdin)
-and writes one result a line, in input order: id, outcome, score (null unless
-scored), step_outputs, metrics, reason, fuel. The bytes are the same at any
-parallelism. Columns that Merit does not know reach the reward as metadata (in
-Python as keyword arguments).
+		Long: `Eval scores every trajectory of a file. The file has one JSON object with messages per
+line, or the rows of Parquet, CSV or TSV. All formats but Parquet may be compressed
+(.zst or .gz); - means stdin. Columns that Merit does not know reach the reward as
+metadata, in Python as keyword arguments.
 
---map takes fields from other columns, or from paths into them: messages,
-ground_truth, id and so on, and prompt and completion, texts or lists of
-messages, of which it makes the messages.
+Eval writes one result per line, in the order of the input: id, outcome, score (null
+unless scored), step_outputs, metrics, reason, fuel. The bytes do not depend on the
+parallelism.
 
-The results appear whole or not at all, and replace a file that is there only
-with --force. A pass that is stopped keeps what is
-finished in a file beside them (.part), and --resume goes on from there.
+--map takes a field from another column, or from a path into a column. Fields are
+messages, ground_truth, id and others. It can also build the messages from prompt and
+completion, each a text or a list of messages.
 
-With --fleet workers score (merit worker), in shards of 64 trajectories or of
-whole groups, each with its own environment for the keys of judges. It pays for
-rewards that take longer than it takes to send a trajectory: judges, heavy Python.
+Eval writes the results file atomically, and replaces an existing file only with
+--force. If eval is stopped, it keeps the finished results in a file next to it (.part),
+and --resume continues from there.
 
-The exit code is 9 if any trajectory has no score; a module that is refused
-writes nothing. Lines that cannot be used are an error (4) that lists them, and
-nothing is written; with --skip-bad they are omitted, counted and listed, and
-do not change the exit code.`,
+With --fleet, workers (merit worker) score shards of 64 trajectories or of whole groups.
+The keys of judges come from each worker's environment. A fleet is worthwhile if scoring
+a trajectory takes longer than sending it, as with judges or heavy Python.
+
+The exit code is 9 if a trajectory has no score. If Merit refuses the module, it writes
+nothing. If lines are unusable, eval lists them, writes nothing and exits with 4. With
+--skip-bad, it omits, counts and lists them, and they do not change the exit code.`,
 		Example: "  merit eval --reward reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
 			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
@@ -88,10 +89,10 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.Config != "" && (o.Reward != "" || o.With != "" || o.Batch != "") {
-		return console.Usage(cmd, "give one of the two", "--config and --reward both say which reward scores")
+		return console.Usage(cmd, "give one of the two", "--config and --reward both name a reward")
 	}
 	if o.Resume && (o.Out == "" || o.Out == "-") {
-		return console.Usage(cmd, "give --out a file", "--resume goes on with the file of --out")
+		return console.Usage(cmd, "give --out a file", "--resume continues the file of --out")
 	}
 	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
@@ -121,7 +122,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		Data: o.Data, Out: o.Out, Parallel: o.Parallel, Columns: columns, SkipBad: o.SkipBad, Resume: o.Resume,
 		Warn: func(err error) {
 			progress.Close()
-			if f := fault.As(err); f == nil || !strings.Contains(f.Hint, "--with") { // a parameter has flags of its own
+			if f := fault.As(err); f == nil || !strings.Contains(f.Hint, "--with") { // a parameter has its own flags
 				err = withFlag(err, "--map ground_truth=COLUMN")
 			}
 			terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
@@ -144,8 +145,8 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	return o.unscored(cmd, summary)
 }
 
-// load opens the reward that is named, or that of a configuration, and returns what
-// configures it.
+// load opens the named reward, or the reward of a configuration, and returns it with
+// its configuration.
 func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit.Rewards, *merit.Config, error) {
 	if o.Config == "" {
 		named, err := rewardcmd.Name(o.Reward, o.With)
@@ -166,8 +167,8 @@ func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit
 	}
 	if len(cfg.Rewards) != 1 {
 		return nil, nil, cfg.Places.Explain("", &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: fmt.Sprintf("there are %d rewards, and merit eval scores by one", len(cfg.Rewards)),
-			Hint: "keep one of them, or score by each",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: fmt.Sprintf("there are %d rewards, but merit eval scores with one", len(cfg.Rewards)),
+			Hint: "keep one of them, or score with each separately",
 		})
 	}
 	cfg.Sandbox.Workers = o.Parallel
@@ -175,20 +176,20 @@ func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit
 	return r, cfg, err
 }
 
-// evalProgress shows the evaluations of a pass.
+// evalProgress shows the progress of a pass.
 type evalProgress struct {
 	train.Quiet
 	*terminal.Progress
 }
 
-// Collecting shows how many trajectories are done, and of about how many.
+// Collecting shows how many trajectories are done, out of approximately how many.
 func (p *evalProgress) Collecting(_ string, done, total int) {
 	p.SetTotal(int64(total))
 	p.Set(int64(done), "")
 }
 
-// stopped adds to the error of a pass which flags help, and how to go on with
-// what it has kept.
+// stopped adds to the error of a pass which flags help, and how to resume from the
+// results that it kept.
 func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 	err = withMap(err)
 	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.SkipBad {
@@ -198,31 +199,31 @@ func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &kept) {
 		return err
 	}
-	results := "the results that are finished"
+	results := "the finished results"
 	if kept.Results > 0 {
 		results = fmt.Sprintf("the first %d results", kept.Results)
 	}
-	again := "go on with: " + console.CommandLine(cmd, "resume")
+	again := "resume with: " + console.CommandLine(cmd, "resume")
 	if why := console.Explain(cmd.Context(), kept.Err); errors.Is(why, fault.Of("", fault.Interrupted)) {
 		return &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Interrupted, What: fmt.Sprintf("interrupted; %s are kept in %s", results, kept.Path), Hint: again,
 		}
 	}
-	if errors.Is(err, fault.Of(fault.Storage, fault.Refused)) { // results were there before
+	if errors.Is(err, fault.Of(fault.Storage, fault.Refused)) { // an earlier pass kept results
 		return withFlag(err, again)
 	}
 	return errors.Join(err, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: kept.Path, What: "keeps " + results, Hint: again})
 }
 
-// withMap names the flag that makes messages of columns of another name.
+// withMap adds to an error the flag that builds messages from other columns.
 func withMap(err error) error {
 	if none := new(jsonl.Unmapped); errors.As(err, &none) && none.Map != "" {
-		none.Err.Hint = "make messages of your columns: --map " + none.Map
+		none.Err.Hint = "build messages from your columns: --map " + none.Map
 	}
 	return err
 }
 
-// withFlag adds a flag that helps to the hint of err.
+// withFlag adds a helpful flag to the hint of err.
 func withFlag(err error, flag string) error {
 	if f := fault.As(err); f != nil {
 		f.Hint += "; " + flag
@@ -230,7 +231,7 @@ func withFlag(err error, flag string) error {
 	return err
 }
 
-// asFlags names flags where a package names settings.
+// asFlags replaces names of settings in a package's error by names of flags.
 func asFlags(err error) error {
 	for _, e := range terminal.Flatten(err) {
 		if f := fault.As(e); f != nil {
@@ -240,18 +241,18 @@ func asFlags(err error) error {
 	return err
 }
 
-// unscored is the error of a pass in which some trajectories have no score.
+// unscored returns the error of a pass in which some trajectories have no score.
 func (o *evalOptions) unscored(cmd *cobra.Command, s *scoring.Summary) error {
 	err := s.Unscored()
 	if o.Reward == "" || o.Data == "-" || len(o.Columns) > 0 {
-		return err // reward run reads neither these rewards nor these trajectories
+		return err // merit reward run can read neither these rewards nor these trajectories
 	}
 	given := console.Given(cmd, "reward", "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
 	given = strings.Replace(given, "--reward "+console.Quote(o.Reward), console.Quote(o.Reward), 1)
 	return withFlag(err, "merit reward run "+given+" --id ID shows one in full")
 }
 
-// evalReport is the summary with what the wall clock decided.
+// evalReport is the summary with figures that depend on the wall clock.
 type evalReport struct {
 	*scoring.Summary
 	Reward    reward.Info `json:"reward"`

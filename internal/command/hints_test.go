@@ -23,12 +23,11 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
-// said is a text that a person may read, and where it stands.
+// said is a text that users read, and its place.
 type said struct{ where, text string }
 
-// texts returns every string of the Go packages, with … for what is put into it,
-// every line of the Python and JavaScript packages and of the pages, and every
-// help.
+// texts returns every string of the Go packages, with … for each inserted value, every
+// line of the Python and JavaScript packages and of the pages, and every help text.
 func texts(t *testing.T) (all []said) {
 	root := testneeds.Root()
 	for _, folder := range []string{"cmd", "core", "internal", "sandbox", "sdk", "plugins", "examples", "docs", "README.md"} {
@@ -61,7 +60,7 @@ func texts(t *testing.T) (all []said) {
 	return all
 }
 
-// literals are the strings of a file; those that are joined are one.
+// literals returns the strings of a file. Concatenated strings are one.
 func literals(t *testing.T, path string) (all []said) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, 0)
@@ -80,7 +79,7 @@ func literals(t *testing.T, path string) (all []said) {
 	return all
 }
 
-// folded is a string literal, or a sum with one in it.
+// folded returns the text of a string literal, or of a sum that contains one.
 func folded(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -108,10 +107,10 @@ func folded(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// mention is merit and what follows it on its line.
+// mention matches merit and what follows it on its line.
 var mention = regexp.MustCompile("(?:^|[\\s`\"'(=/])merit ([^\\n`]*)")
 
-// prose are words that follow the name of the program where no command is meant.
+// prose lists words that follow the name of the program where no command is meant.
 var prose = strings.Fields(`and as asks at bundle built binary calls can comes does for from has if in is it itself keeps knows lies loads made
 	means needs of on or plug-in reads refuses repository runner runs said says script speaks starts takes that the then to was which will with
 	writes would process program under beside has looks not finds gives by does, are wheel command sets puts versions
@@ -119,7 +118,7 @@ var prose = strings.Fields(`and as asks at bundle built binary calls can comes d
 
 var flag = regexp.MustCompile(`^--?[a-zA-Z][\w-]*`)
 
-// commandOf finds the command that words begin with, and the words behind it.
+// commandOf returns the command at the start of words, and the words after it.
 func commandOf(root *cobra.Command, words []string) (cmd *cobra.Command, rest []string) {
 	cmd = root
 	for i, w := range words {
@@ -137,7 +136,7 @@ func commandOf(root *cobra.Command, words []string) (cmd *cobra.Command, rest []
 
 func trimmed(w string) string { return strings.TrimRight(w, ",.;:)!?\"'’*") }
 
-// clause are the words up to the end of what is said of a command.
+// clause returns the words up to the end of the clause about a command.
 func clause(words []string) []string {
 	for i, w := range words {
 		if strings.HasSuffix(w, ";") || strings.HasSuffix(w, ")") || w == "|" || w == "&&" || w == "--" || w == "merit" || strings.HasSuffix(w, "merit") || w == "#" {
@@ -150,8 +149,8 @@ func clause(words []string) []string {
 	return words
 }
 
-// Promise: every command that a hint, an error, a help text or a page names is
-// there, and has the flags that are named with it.
+// Promise: every command that a hint, an error, a help text or a page names exists, and
+// has the flags that are named with it.
 func TestCommandsThatAreNamedAreThere(t *testing.T) {
 	testneeds.NotShort(t)
 	h, _ := memory()
@@ -171,13 +170,13 @@ func TestCommandsThatAreNamedAreThere(t *testing.T) {
 				if slices.Contains(prose, first) || !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(first) {
 					continue
 				}
-				t.Errorf("%s names merit %s, and there is no such command", s.where, first)
+				t.Errorf("%s names merit %s, but no such command exists", s.where, first)
 				continue
 			}
 			n++
 			for _, w := range clause(rest) {
 				name := strings.TrimLeft(flag.FindString(w), "-")
-				if name == "" || !strings.HasPrefix(w, "--") && len(name) > 1 { // such as -buildmode, of another program
+				if name == "" || !strings.HasPrefix(w, "--") && len(name) > 1 { // such as -buildmode, a flag of another program
 					continue
 				}
 				if !has(cmd, name, strings.HasPrefix(w, "--")) {
@@ -197,8 +196,8 @@ func has(cmd *cobra.Command, name string, long bool) bool {
 	return cmd.Flags().ShorthandLookup(name) != nil || cmd.InheritedFlags().ShorthandLookup(name) != nil
 }
 
-// Promise: an example of a help has the arguments that its command takes and the
-// flags that it cannot do without.
+// Promise: every example in a help text has the arguments and the required flags of its
+// command.
 func TestExamplesAreWhole(t *testing.T) {
 	testneeds.NotShort(t)
 	h, _ := memory()
@@ -223,19 +222,19 @@ func TestExamplesAreWhole(t *testing.T) {
 	})
 }
 
-// unknown are words of a script's line that are known only when it runs, and
-// what the help shows in their place.
+// unknown replaces words of a script's line that are known only at run time by the
+// words in the help.
 var unknown = strings.NewReplacer("$MERIT_FLEET", "tls://trainer.example:4222", "$FLEET", "nats://127.0.0.1:4222", "$REGISTRY", "localhost:5000", "$KEY", "key_1f2e3d4c5b6a", `"`, "'")
 
-// notRun are the examples that no test can run, and why.
+// notRun lists the examples that no test can run, and why.
 var notRun = map[string]string{
 	"merit engine install skyrl --model smollm2":                                  "downloads several GB of Python packages; make llm runs it",
 	"merit engine up --engine skyrl --model smollm2":                              "needs the packages of skyrl; make llm runs it",
 	"merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml": "needs the packages of skyrl; make llm runs it",
 }
 
-// ranByScripts returns the command lines that must succeed in the scripts of
-// cmd/merit, without redirections and what follows them.
+// ranByScripts returns the command lines that must succeed in the scripts of cmd/merit,
+// without redirections and what follows them.
 func ranByScripts(t *testing.T) map[string]bool {
 	paths, err := filepath.Glob(filepath.Join(testneeds.Root(), "cmd/merit/testdata/script/*.txtar"))
 	require.NoError(t, err)
@@ -260,8 +259,8 @@ func ranByScripts(t *testing.T) map[string]bool {
 
 var redirection = regexp.MustCompile(` (2?>|<|&|\|) ?`)
 
-// Promise: every example of every help is run by a script and succeeds there, but
-// for those that need what a test does not have.
+// Promise: a script runs every example of every help text successfully, except those
+// that need what tests lack.
 func TestExamplesAreRun(t *testing.T) {
 	h, _ := memory()
 	ran, excused := ranByScripts(t), 0
@@ -278,7 +277,8 @@ func TestExamplesAreRun(t *testing.T) {
 	require.Equal(t, len(notRun), excused, "a line of notRun is not an example any more")
 }
 
-// Promise: a help whose example names files of Merit's source says where they come from: an installation lacks them.
+// Promise: if an example names files of Merit's source, its help text says where they
+// come from, because an installation lacks them.
 func TestExamplesSayWhereTheirFilesComeFrom(t *testing.T) {
 	h, _ := memory()
 	found := 0
@@ -303,8 +303,8 @@ func shellWords(line string) (words []string) {
 	return words
 }
 
-// Promise: a hint that is shown names no flag that the command lacks, whichever
-// package gave it.
+// Promise: a displayed hint names no flag that the command lacks, whichever package
+// returned the hint.
 func TestHintsFitTheCommand(t *testing.T) {
 	h, _ := memory()
 	root := newRoot(h)
@@ -323,23 +323,23 @@ func TestHintsFitTheCommand(t *testing.T) {
 	}
 }
 
-// aboutCommands are folders whose packages may name commands, and why. What other
-// packages say, Go programs show too: console/advice.go adds the command there.
+// aboutCommands lists folders whose packages may name commands, and why. Go programs
+// show the texts of other packages too, so console/advice.go adds the command to those.
 var aboutCommands = map[string]string{
-	"internal/fleet":             "keys, servers and workers of a fleet are made by commands alone",
-	"internal/traces/trace":      "traces are recorded, scored and listed by commands",
+	"internal/fleet":             "only commands create keys, servers and workers of a fleet",
+	"internal/traces/trace":      "commands record, score and list traces",
 	"sdk/trace":                  "agents send traces to a collector, which is a command",
 	"internal/ui":                "the server of merit ui",
 	"internal/traces/collecting": "the collector of merit collect",
 	"internal/traces/learning":   "learns from traces, which commands record and score",
 	"internal/runs/measure":      "reads and writes the files of merit evaluate",
-	"internal/promote":           "policies are promoted and measured by commands",
-	"internal/traces":            "traces are recorded and imported by commands",
-	"internal/recheck/verify":    "what merit verify says of a run",
+	"internal/promote":           "commands promote and measure policies",
+	"internal/traces":            "commands record and import traces",
+	"internal/recheck/verify":    "what merit verify reports about a run",
 }
 
-// Promise: a text of a package that Go programs use names no command of the tree,
-// but where commands are what it is about.
+// Promise: a text of a package that Go programs use names no command, unless the
+// package is about commands.
 func TestPackagesNameNoCommands(t *testing.T) {
 	testneeds.NotShort(t)
 	h, _ := memory()
@@ -364,7 +364,7 @@ func TestPackagesNameNoCommands(t *testing.T) {
 	require.Len(t, used, len(aboutCommands), "a folder of aboutCommands names no command any more")
 }
 
-// Promise: no hint tells somebody who came by pip to build in a checkout.
+// Promise: no hint tells a user who installed Merit with pip to build in a checkout.
 func TestNoHintAsksForACheckoutOnly(t *testing.T) {
 	testneeds.NotShort(t)
 	for _, s := range texts(t) {
@@ -375,8 +375,8 @@ func TestNoHintAsksForACheckoutOnly(t *testing.T) {
 	}
 }
 
-// ofCommands reports whether a file belongs to the command itself: to verbs, or to
-// the kit that verbs share.
+// ofCommands reports whether a file belongs to the command itself: to its verbs, or to
+// the packages that verbs share.
 func ofCommands(file string) bool {
 	folder := filepath.Dir(file)
 	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/rewards/guest/"}, func(kit string) bool {

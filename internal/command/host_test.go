@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/command"
 )
 
-// recorded is a Host in memory and what it heard.
+// recorded is an in-memory Host and its output.
 type recorded struct {
 	*console.Host
 	out, err bytes.Buffer
@@ -39,8 +39,7 @@ func newConsole() *recorded {
 
 func (c *recorded) Run(ctx context.Context, args []string) int { return command.Run(ctx, c.Host, args) }
 
-// Promise: mistakes on the command line name the mistake, the way out, and
-// exit with 2.
+// Promise: errors on the command line name the error and the solution, and exit with 2.
 func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"verson":                        "merit: unknown command \"verson\" for merit\n  hint: did you mean merit version?\n",
@@ -78,7 +77,7 @@ func TestSecondInterruptExitsAtOnce(t *testing.T) {
 	require.Equal(t, 130, <-c.exited)
 }
 
-// newBlockedReader returns a reader that gives nothing until release.
+// newBlockedReader returns a reader that blocks until release.
 func newBlockedReader() (*os.File, func()) {
 	r, w, err := os.Pipe()
 	if err != nil {

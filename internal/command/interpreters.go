@@ -12,8 +12,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// newInterpreterCmds makes one verb for each interpreter: merit python, merit
-// js.
+// newInterpreterCmds returns one command per interpreter: merit python and merit js.
 func newInterpreterCmds(h *console.Host) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, i := range interpreter.All() {
@@ -32,9 +31,9 @@ func newInstallCmd(h *console.Host, i interpreter.Interpreter) *cobra.Command {
 	return &cobra.Command{
 		Use:   "install",
 		Short: "Fetch " + i.Title + " with npm, check it and compile it",
-		Long: fmt.Sprintf("Fetch %s (npm package %s, licence %s) with the npm client, without running its scripts.\n"+
-			"What comes is held to the digest that this version of Merit was tested with, freed of debug\n"+
-			"sections and compiled. It is kept in $MERIT_HOME/interpreters, or else in the user's cache.", i.Title, i.Package, i.License),
+		Long: fmt.Sprintf("Fetch %s (npm package %s, license %s) with the npm client, without running its scripts.\n"+
+			"Merit checks the digest of the download against the version that it was tested with, removes\n"+
+			"debug sections and compiles it. It keeps it in $MERIT_HOME/interpreters, or else in the user's cache.", i.Title, i.Package, i.License),
 		Example: "  merit " + i.Name + " install",
 		Args:    console.NoArgs,
 		RunE:    o.run,
@@ -45,7 +44,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 	h, i := o.host, o.interpreter
 	folder := interpreter.Folder()
 	if folder == "" {
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: i.Title, What: "there is no folder to keep it in", Hint: "set MERIT_HOME to a folder"}
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: i.Title, What: "no folder to keep it in exists", Hint: "set MERIT_HOME to a folder"}
 	}
 	if _, err := i.Load(folder); err != nil {
 		if err := i.Install(cmd.Context(), folder); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// Promise: merit judge check prints every figure with its interval and a
-// sentence, also as JSON.
+// Promise: merit judge check prints every figure with its interval and a sentence, also
+// as JSON.
 func TestJudgeCheck(t *testing.T) {
 	testneeds.NotShort(t)
 	shown := regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)

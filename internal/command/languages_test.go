@@ -16,8 +16,8 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// Promise: in every language a new reward builds, passes its own golden
-// fixtures and the sandbox's check at once, and all languages agree.
+// Promise: in every language, a new reward builds and passes its own golden fixtures
+// and the sandbox's check, and all languages agree.
 func TestNewRewardsWorkAtOnce(t *testing.T) {
 	testneeds.Slow(t, "compiles a reward in every language")
 	for _, lang := range guest.Languages() {
@@ -50,8 +50,9 @@ func TestNewRewardsWorkAtOnce(t *testing.T) {
 	}
 }
 
-// Promise: a module that forgot to register is told how its own language does
-// it: by check, which knows the source, and by eval, which sees the module only.
+// Promise: the error for a module that did not register its reward says how its own
+// language does so, both in check, which knows the source, and in eval, which sees only
+// the module.
 func TestMissingExportsTeach(t *testing.T) {
 	testneeds.Slow(t, "compiles a reward in every language")
 	for _, c := range []struct {
@@ -69,7 +70,7 @@ func TestMissingExportsTeach(t *testing.T) {
 			require.NoError(t, err)
 			for program, hint := range lang.Needs {
 				path := testneeds.Tool(t, hint, program)
-				if program == "rustc" { // a module for WASI does not show what it was written in
+				if program == "rustc" { // a module for WASI does not reveal its language
 					testneeds.RustTarget(t, hint, path, "wasm32-unknown-unknown")
 				}
 			}
@@ -80,7 +81,7 @@ func TestMissingExportsTeach(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(source), c.registers)
 			forgot := strings.Replace(string(source), c.registers, c.instead, 1)
-			if c.lang == "go" { // the SDK's package exports by being imported
+			if c.lang == "go" { // importing the SDK's package exports the function
 				forgot = "package main\n\nfunc main() {}\n"
 				require.NoError(t, os.Remove(filepath.Join(folder, "main_test.go")))
 			}
@@ -107,8 +108,7 @@ func TestMissingExportsTeach(t *testing.T) {
 	}
 }
 
-// Promise: for every export that the sandbox asks for, every language says how
-// it is made.
+// Promise: every language explains how to create each export that the sandbox needs.
 func TestEveryLanguageTeaches(t *testing.T) {
 	for _, lang := range guest.Languages() {
 		for _, export := range []string{"memory", "merit_abi_1", "merit_alloc", "merit_evaluate", "merit_evaluate_group"} {

@@ -20,7 +20,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
-// memory is a host in memory, and what the command says.
+// memory returns an in-memory host, and its output.
 func memory() (h *console.Host, said *bytes.Buffer) {
 	said = new(bytes.Buffer)
 	return &console.Host{
@@ -37,7 +37,7 @@ func every(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// output is a place where a command writes a file.
+// output is a flag or argument with which a command writes a file.
 type output struct {
 	cmd  *cobra.Command
 	flag string // "" for an argument
@@ -45,7 +45,7 @@ type output struct {
 
 func (o output) String() string { return strings.TrimSpace(o.cmd.CommandPath() + " " + o.flag) }
 
-// line is a command line that has the command write to path.
+// line returns a command line that makes the command write to path.
 func (o output) line(path string, more ...string) []string {
 	line := strings.Fields(o.cmd.CommandPath())[1:]
 	placeholders := upper.FindAllString(o.cmd.Use, -1)
@@ -59,11 +59,11 @@ func (o output) line(path string, more ...string) []string {
 
 var upper = regexp.MustCompile(`\b[A-Z]{2,}\b`)
 
-// writes is what a flag's help says of a flag that names something to write.
+// writes matches the help of a flag that names something to write.
 var writes = regexp.MustCompile(`(?i)\b(write|writes|written|save|keep|keeps|kept|made|make|added|report|replace)\b`)
 
-// others are flags and arguments that speak of writing and name no file that a
-// command would replace, and why.
+// others lists flags and arguments whose help mentions writing but that name no file
+// that a command would replace, and why.
 var others = map[string]string{
 	"merit advantages --epsilon":         "a number",
 	"merit rubric payoff --policy":       "a run that is read",
@@ -71,8 +71,8 @@ var others = map[string]string{
 	"merit train --force":                "a switch",
 	"merit train --out":                  "a folder, guarded by core/run, which names --force too",
 	"merit train --tensorboard":          "a folder that event files are added to",
-	"merit sweep --out":                  "a folder that the same command goes on with",
-	"merit optimize prompt --out":        "a folder that the same command goes on with",
+	"merit sweep --out":                  "a folder that the same command continues",
+	"merit optimize prompt --out":        "a folder that the same command continues",
 	"merit council --store":              "a store that traces are added to",
 	"merit fleet serve --dir":            "a folder of a server",
 	"merit fleet keygen --users":         "a file that a line is added to",
@@ -85,7 +85,7 @@ var others = map[string]string{
 	"merit label scores --write":         "a switch",
 	"merit traces prune --age":           "a time",
 	"merit traces prune --bytes":         "a size",
-	"merit ui --key-file":                "read if it is there, made if not",
+	"merit ui --key-file":                "read if it exists, created otherwise",
 	"merit rubric validate --written":    "a switch",
 	"merit worker --cache":               "a folder of a cache",
 	"merit worker --metrics":             "an address",
@@ -97,7 +97,7 @@ var others = map[string]string{
 	"merit fleet status --watch":         "a switch",
 }
 
-// outputs lists what the whole tree of commands writes.
+// outputs lists everything that the commands write.
 func outputs(t *testing.T) (all []output) {
 	h, _ := memory()
 	asked := map[string]bool{}
@@ -119,7 +119,7 @@ func outputs(t *testing.T) (all []output) {
 		})
 	})
 	for name := range others {
-		require.True(t, asked[name], "%s is not a flag any more, or its help says nothing of writing", name)
+		require.True(t, asked[name], "%s is not a flag any more, or its help does not mention writing", name)
 	}
 	return all
 }
@@ -130,8 +130,8 @@ func runLine(t *testing.T, args []string) (code int, said string) {
 	return code, err.String()
 }
 
-// Promise: a file that is there is never replaced without --force, whichever
-// command would write it; the error names --force, and the file keeps its bytes.
+// Promise: no command replaces an existing file without --force; the error names
+// --force, and the file keeps its bytes.
 func TestNoCommandReplacesAFileUnasked(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -154,8 +154,8 @@ func TestNoCommandReplacesAFileUnasked(t *testing.T) {
 	}
 }
 
-// Promise: whichever command writes a file, a file that is the standard output is
-// written as - is, so that nothing else is printed there.
+// Promise: when a command writes to a file that is the standard output, it behaves as
+// for -, so that nothing else is printed there.
 func TestFilesOfTheStandardOutput(t *testing.T) {
 	for _, name := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"} {
 		for _, o := range outputs(t) {
@@ -175,8 +175,8 @@ func TestFilesOfTheStandardOutput(t *testing.T) {
 	}
 }
 
-// Promise: an input is never an output, whichever command, by whatever name the
-// file goes, and even with --force.
+// Promise: no command writes to one of its inputs, whatever name the path has, even
+// with --force.
 func TestNoCommandReplacesWhatItReads(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -201,8 +201,8 @@ func TestNoCommandReplacesWhatItReads(t *testing.T) {
 	}
 }
 
-// reading are command lines that write to path and read in.md, by each flag and
-// argument that may name a file, and by what a configuration names.
+// reading returns command lines that write to path and read in.md, through each flag
+// and argument that may name a file, and through what a configuration names.
 func reading(o output, path string) map[string][]string {
 	lines := map[string][]string{}
 	o.cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -228,8 +228,8 @@ func reading(o output, path string) map[string][]string {
 	return lines
 }
 
-// Promise: two flags that name one new file, one of them to write it, are a
-// mistake: neither loses what the other has written.
+// Promise: two flags that name the same new file, at least one of them to write it, are
+// an error.
 func TestNoFileIsWrittenTwice(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, line := range []string{"council -c c.yaml --out x.jsonl --episodes ./x.jsonl", "council -c c.yaml --store x.db --out x.db", "evaluate --store t.db --traces all --out t.db"} {

@@ -28,10 +28,10 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-var update = goflag.Bool("update", false, "write docs/reference anew")
+var update = goflag.Bool("update", false, "write docs/reference again")
 
-// Promise: the reference pages say what the code says. Commands, configuration
-// keys, exit codes and HTTP paths are generated; -update writes them anew.
+// Promise: the reference pages match the code. Commands, configuration keys, exit codes
+// and HTTP paths are generated; -update writes the pages.
 func TestReferenceIsUpToDate(t *testing.T) {
 	want := map[string][]byte{}
 	commandPages(t, want)
@@ -75,15 +75,15 @@ func countPages(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// commandPages adds a page for each verb of the first level, with the verbs
-// below it, and their index.
+// commandPages adds a page for each top-level command, with its subcommands, and an
+// index.
 func commandPages(t *testing.T, pages map[string][]byte) {
 	t.Setenv("HOME", "/home/you") // some defaults name a folder of the user
 	root := newRoot(console.System())
 	index := bytes.NewBufferString("# Commands\n\nEvery command of `merit`, as `merit help COMMAND` prints it.\n\n| command | what it does |\n|---|---|\n")
 	for _, verb := range root.Commands() {
 		if !verb.IsAvailableCommand() || verb.Name() == "completion" || verb.Name() == "help" {
-			continue // those two are cobra's
+			continue // cobra adds these two
 		}
 		fmt.Fprintf(index, "| [merit %s](%s.md) | %s |\n", verb.Name(), verb.Name(), cell(verb.Short))
 		var page bytes.Buffer
@@ -113,7 +113,7 @@ func writeVerb(t *testing.T, w *bytes.Buffer, verb *cobra.Command, level string)
 	}
 }
 
-// indented puts paragraphs that are laid out by hand into blocks.
+// indented turns preformatted paragraphs into code blocks.
 func indented(text string) string {
 	var out []string
 	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -126,11 +126,11 @@ func indented(text string) string {
 }
 
 func exitCodes() []byte {
-	b := bytes.NewBufferString("# Exit codes\n\nEvery command of `merit` ends with one of these. The numbers never change their meaning.\n\n| code | name | meaning |\n|--:|---|---|\n")
+	b := bytes.NewBufferString("# Exit codes\n\nEvery command of `merit` exits with one of these codes. Their meaning never changes.\n\n| code | name | meaning |\n|--:|---|---|\n")
 	for _, c := range exit.Table() {
 		fmt.Fprintf(b, "| %d | %s | %s |\n", c.Number, c.Name, cell(c.Meaning))
 	}
-	b.WriteString("\nCtrl-C stops cleanly and says how to resume. Pressed twice, it stops at once.\n")
+	b.WriteString("\nCtrl-C stops a command cleanly and prints how to resume. If you press it twice, the command stops at once.\n")
 	return b.Bytes()
 }
 
@@ -200,8 +200,8 @@ func configurationPages(t *testing.T, pages map[string][]byte) {
 	pages["configuration/README.md"] = index.Bytes()
 }
 
-// sections writes the keys that have none below them to one page, and a page
-// for each of the others.
+// sections writes the keys without subkeys to one page, and every other key to its own
+// page.
 func sections(index *bytes.Buffer, pages map[string][]byte, folder string, root property) {
 	var top ordered
 	add := func(name, title, about string, keys [][2]string) {
@@ -215,7 +215,7 @@ func sections(index *bytes.Buffer, pages map[string][]byte, folder string, root 
 		}
 		at := path.Join(folder, name+".md")
 		if shared := path.Join("train", name+".md"); sameBody(pages[path.Join("configuration", shared)], b.Bytes()) {
-			at = shared // the sections that a training has too
+			at = shared // sections that the training configuration has too
 		} else {
 			pages[path.Join("configuration", at)] = b.Bytes()
 		}
@@ -237,14 +237,14 @@ func sections(index *bytes.Buffer, pages map[string][]byte, folder string, root 
 	}
 }
 
-// sameBody reports whether two pages differ by their titles at most.
+// sameBody reports whether two pages are equal except for their titles.
 func sameBody(a, b []byte) bool {
 	_, bodyA, _ := bytes.Cut(a, []byte("| key |"))
 	_, bodyB, _ := bytes.Cut(b, []byte("| key |"))
 	return bytes.Equal(bodyA, bodyB)
 }
 
-// keys lists a key and all keys below it, each as its name and its row.
+// keys returns a key and all keys below it, each as its name and its row.
 func keys(name string, p property) [][2]string {
 	rows := [][2]string{{name, fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind(p), standard(p), cell(meaning(p)))}}
 	if p.Items != nil {
@@ -292,7 +292,7 @@ func meaning(p property) string {
 		}
 		text += " One of " + strings.Join(values, ", ") + "."
 	}
-	if !isDuration(p) { // whose bounds are those of a number in its place: 0
+	if !isDuration(p) { // cell escapes a text for a table.
 		text += bounds(p)
 	}
 	return strings.TrimSpace(text)

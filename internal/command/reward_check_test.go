@@ -16,13 +16,13 @@ import (
 	"github.com/merit-rl/merit/internal/cli/exit"
 )
 
-// Promise: check says by digest what it has checked, and a module that is
-// replaced between its first and its last look has not been checked.
+// Promise: check reports the digest of what it checked, and fails if the module is
+// replaced during the check.
 func TestCheckedIsWhatWasLoaded(t *testing.T) {
 	testneeds.NotShort(t)
 	first, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
 	require.NoError(t, err)
-	second := append(bytes.Clone(first), 0, 2, 1, 'x') // a custom section: the same in all it does
+	second := append(bytes.Clone(first), 0, 2, 1, 'x') // a custom section, which does not change the behavior
 	path := filepath.Join(t.TempDir(), "answer.wasm")
 	put := func(wasm []byte) error {
 		if err := os.WriteFile(path+".new", wasm, 0o600); err != nil {

@@ -1,6 +1,6 @@
-// Package command is the merit command: its root, the list of its verbs, and those
-// verbs that read files and need no configuration. One verb is one file, an
-// options struct with a run method. Nothing imports it but main.
+// Package command implements the merit command: its root, the list of its commands, and
+// those commands that read files and need no configuration. Each command is one file,
+// an options struct with a run method. Only main imports this package.
 package command
 
 import (
@@ -33,9 +33,10 @@ func Main() int {
 		return sandbox.WorkerMain()
 	}
 	plugins.Main()
-	// A file size limit is an error of write, as a full disk is, not a death.
+	// Exceeding a file size limit should make the write fail, like a full disk, and not
+	// kill the process.
 	signal.Ignore(syscall.SIGXFSZ)
-	defer cpus.Spare()() // for the watchdog and the plug-ins while rewards compute
+	defer cpus.Spare()() // leaves time for the watchdog and the plug-ins while rewards compute
 	return Run(context.Background(), console.System(), os.Args[1:])
 }
 
@@ -79,11 +80,11 @@ says what to do next. merit help exit-codes lists the exit codes.`,
 	cmd.SetErr(h.Stderr)
 	cmd.SetFlagErrorFunc(console.WrongFlag)
 	f := cmd.PersistentFlags()
-	f.StringVar(&h.Global.LogLevel, "log-level", "warn", "log at debug, info, warn or error")
-	f.StringVar(&h.Global.LogFormat, "log-format", "text", "log as text or json")
+	f.StringVar(&h.Global.LogLevel, "log-level", "warn", "log level: debug, info, warn or error")
+	f.StringVar(&h.Global.LogFormat, "log-format", "text", "log format: text or json")
 	f.BoolVar(&h.Global.JSON, "json", false, "print results as JSON")
-	f.BoolVar(&h.Global.NoColor, "no-color", false, "no colours, even on a terminal")
-	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "no progress")
+	f.BoolVar(&h.Global.NoColor, "no-color", false, "do not use colors, even on a terminal")
+	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "do not show progress")
 	addGroups(cmd, groups(h))
 	cmd.AddCommand(newExitCodesTopic(h))
 	sayWhereExamplesAre(cmd)
@@ -92,9 +93,10 @@ says what to do next. merit help exit-codes lists the exit codes.`,
 	return cmd
 }
 
-const fromSource = "The folder examples is part of Merit's source code, not of an installation: the\nexamples below run in a checkout."
+const fromSource = "The folder examples is part of Merit's source code, not of an installation: run the\nexamples below in a checkout."
 
-// sayWhereExamplesAre completes each help whose example names a file of a checkout.
+// sayWhereExamplesAre adds a note to each help text whose example names a file of a
+// checkout.
 func sayWhereExamplesAre(cmd *cobra.Command) {
 	if strings.Contains(cmd.Example, "examples/") {
 		cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + fromSource
@@ -115,7 +117,7 @@ func checkGlobals(h *console.Host, cmd *cobra.Command) error {
 	return nil
 }
 
-// newExitCodesTopic makes `merit help exit-codes`.
+// newExitCodesTopic returns `merit help exit-codes`.
 func newExitCodesTopic(h *console.Host) *cobra.Command {
 	topic := console.Verb(&cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"})
 	topic.SetHelpFunc(func(*cobra.Command, []string) {
@@ -124,7 +126,7 @@ func newExitCodesTopic(h *console.Host) *cobra.Command {
 		for _, c := range exit.Table() {
 			t.Add(strconv.Itoa(c.Number), c.Name, c.Meaning)
 		}
-		_ = t.Write(h.Stdout) // help that cannot be printed has nobody to tell
+		_ = t.Write(h.Stdout) // if printing help fails, there is nowhere to report it
 	})
 	return topic
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: the flags of all servers have one meaning: --key-env and --key-file hold
-// the key that clients send, --tls-cert and --tls-key the certificate. What the
-// proxy sends to its upstream was --key-env once, and still may be called so.
+// Promise: the flags of all servers have one meaning: --key-env and --key-file name the
+// key that clients send, --tls-cert and --tls-key the certificate. The proxy's former
+// --key-env, for the key that it sends to its upstream, still works.
 func TestServersNameFlagsAlike(t *testing.T) {
 	for verb, key := range map[string]string{"serve-env": "--key-env", "serve-policy": "--key-env", "proxy": "--key-file", "ui": "--key-file"} {
 		c := newConsole()

@@ -14,9 +14,9 @@ func newVersionCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of Merit and of its interpreters",
-		Long: `Print the version, the commit that it was built from and when that was made,
-the Go release and platform, and the interpreters that rewards in Python and
-JavaScript run on, each with its digest: no other file is used.`,
+		Long: `Version prints the version of Merit, its commit with the commit's date, and the Go
+release and platform. It also lists the interpreters that run rewards in Python and
+JavaScript, each with its digest. Merit runs no interpreter with another digest.`,
 		Example: "  merit version --json",
 		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -47,11 +47,11 @@ func writeVersion(w io.Writer, v merit.Version) error {
 	return err
 }
 
-// origin says what v was built from.
+// origin describes what v was built from.
 func origin(v merit.Version) string {
 	switch {
 	case v.Revision != "" && v.Modified:
-		return fmt.Sprintf("%s of %s, with changes that are in no commit", v.Revision, v.Time)
+		return fmt.Sprintf("%s of %s, with uncommitted changes", v.Revision, v.Time)
 	case v.Revision != "":
 		return fmt.Sprintf("%s of %s", v.Revision, v.Time)
 	case v.Sum != "":

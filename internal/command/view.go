@@ -30,7 +30,7 @@ type viewOptions struct {
 	Boards bool   `flag:"boards" usage:"states side by side instead of one step after the other"`
 	Full   bool   `flag:"full" usage:"nothing shortened, system prompts too"`
 
-	chosen  int  // trajectories that --id lets through
+	chosen  int  // number of trajectories that match --id
 	SkipBad bool `flag:"skip-bad" usage:"lines that cannot be used are no error"`
 }
 
@@ -39,10 +39,9 @@ func newViewCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "view RUN|FILE",
 		Short: "Print episodes step by step",
-		Long: `View prints the episodes of a run directory or of a file of trajectories
-(one JSON object a line, plain, .zst or .gz, or Parquet, CSV or TSV; - is
-stdin). With --json it prints
-the chosen trajectories as they are, one a line.`,
+		Long: `View prints the episodes of a run directory or of a file of trajectories. The file has
+one JSON object per line (plain, .zst or .gz) or is Parquet, CSV or TSV; - means stdin.
+With --json, view prints the selected trajectories unchanged, one per line.`,
 		Example: "  merit view quickstart/run --limit 1\n  merit view quickstart/run --failed\n  merit view quickstart/episodes.jsonl --id test-g0-m0 --boards",
 		Args:    console.Exactly("RUN|FILE"),
 		RunE:    o.run,
@@ -77,10 +76,10 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	case o.Id == "":
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "there are no trajectories", Hint: "give a run directory or a file of trajectories"}
 	default:
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "omit --id to see what there is"}
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "omit --id to see all trajectories"}
 	}
 	if left == 0 && !o.host.Global.Quiet && !o.host.Global.JSON && !cmd.Flags().Changed("limit") {
-		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.Limit)
+		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id selects some, --boards shows states side by side\n", o.Limit)
 	}
 	return err
 }
@@ -113,7 +112,7 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 	if err := bad.Err(r.Name()); err != nil && o.SkipBad {
 		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
 	} else if err != nil {
-		return withFlag(err, "with --skip-bad they are no error")
+		return withFlag(err, "with --skip-bad they are not an error")
 	}
 	return nil
 }
@@ -138,7 +137,7 @@ func (o *viewOptions) print(p *show.Printer, t *rl.Trajectory) error {
 	return err
 }
 
-// trajectoryFiles returns the files that path stands for: itself, or the
+// trajectoryFiles returns the files that path means: the file itself, or the
 // trajectories of a run directory in the order in which they were written.
 func trajectoryFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
@@ -150,7 +149,7 @@ func trajectoryFiles(path string) ([]string, error) {
 	}
 	var files []string
 	for _, dir := range []string{filepath.Join(path, "trajectories"), path} {
-		found, _ := fs.Glob(os.DirFS(dir), "*.jsonl*") // the pattern is well-formed
+		found, _ := fs.Glob(os.DirFS(dir), "*.jsonl*") // the pattern was checked before
 		for _, f := range found {
 			if !strings.HasPrefix(f, "metrics.") && filepath.Ext(f) != ".part" {
 				files = append(files, filepath.Join(dir, f))
@@ -161,12 +160,12 @@ func trajectoryFiles(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no trajectories", Hint: "the config's save section decides what a run keeps"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no trajectories", Hint: "check the section save of the configuration, which determines what a run keeps"}
 	}
 	sort.Slice(files, func(i, j int) bool {
 		a, b := filepath.Base(files[i]), filepath.Base(files[j])
 		if training := a == run.TrainTrajectories; training != (b == run.TrainTrajectories) {
-			return training // before the final evaluations
+			return training // written before the final evaluations
 		}
 		return a < b
 	})

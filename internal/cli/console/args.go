@@ -136,9 +136,9 @@ func Files(cmd *cobra.Command, flag string, endings ...string) {
 // Certificates gives cmd the flags of a server's certificates.
 func Certificates(cmd *cobra.Command, cert, key, clientCA *string) {
 	f := cmd.Flags()
-	f.StringVar(cert, "tls-cert", "", "serve TLS with the certificate in this PEM file; new connections use renewed files")
+	f.StringVar(cert, "tls-cert", "", "PEM file with the server's certificate, which turns on TLS; a renewed file takes effect at the next connection")
 	f.StringVar(key, "tls-key", "", "PEM file with the private key of --tls-cert")
-	f.StringVar(clientCA, "tls-client-ca", "", "require client certificates that the CA certificates in this PEM file have signed")
+	f.StringVar(clientCA, "tls-client-ca", "", "PEM file with the root certificates that must have signed a client's certificate")
 	for _, flag := range []string{"tls-cert", "tls-key", "tls-client-ca"} {
 		Files(cmd, flag, "pem", "crt", "key")
 	}

@@ -33,15 +33,15 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "council",
 		Short: "Let several agents answer a question, vote and agree",
-		Long: `Council has agents decide about the tasks of a file: in each round all of them
-answer, see what was answered, and vote; a majority may begin again. Enough votes
-for one answer end it, or the limit of rounds does. An agent is a policy plug-in,
-or a script of what it says.
+		Long: `Council has several agents decide about the tasks of a file. In each round, all agents
+answer, read the other answers, and vote. A majority may start over. A task ends with
+enough votes for one answer, or at the limit of rounds. An agent is a policy plug-in or
+a script of fixed replies.
 
-With rewards the decision is scored, and each agent gets its share: of the team,
-its own answer's, or what the score would lack without it (council.credit). With
---store every call, answer, vote and reward becomes a span of a trace; --episodes
-writes each agent's conversation with its share, for learners.`,
+With rewards, council scores the decision and gives each agent its share: the team's
+score, the score of its own answer, or what the score would lack without the agent
+(council.credit). With --store, every call, answer, vote and reward becomes a span of a
+trace. --episodes writes each agent's conversation with its share, for training.`,
 		Example: "  merit council -c examples/council/council.yaml",
 		RunE:    o.run,
 	}, o)

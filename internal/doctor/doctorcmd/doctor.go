@@ -21,10 +21,10 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "doctor",
-		Short: "Show which of this machine's features Merit can use, and how to get the others",
-		Long: `Doctor examines CPUs, kernel, cache, interpreters, compilers and Python. It
-builds a new reward in each compiled language, which takes a few seconds. A missing
-item affects only the feature in its row.`,
+		Short: "Show what Merit can use on this machine, and how to get the rest",
+		Long: `Doctor examines CPUs, kernel, cache, interpreters, compilers and Python. It also builds
+a new reward in each compiled language, which takes some seconds. Something that is
+missing affects only the features that need it.`,
 		Example: "  merit doctor",
 		RunE:    o.run,
 	}, o)

@@ -19,9 +19,9 @@ func NewCmd(h *console.Host) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "engine",
 		Short: "Install and run a language model server on this machine",
-		Long: `Engine installs and runs a model server for a language-model policy. skyrl samples
-from a model and trains it (Tinker API). llama.cpp answers with a quantized model
-(OpenAI API). Both run on the CPUs of this machine.`,
+		Long: `Engine installs and runs the server for a language-model policy. skyrl samples from a
+model and trains it (Tinker API). llama.cpp samples from a quantized model (OpenAI API).
+Both compute on the CPUs of this machine.`,
 	}, newInstallCmd(h), newUpCmd(h))
 }
 
@@ -45,7 +45,7 @@ func (p place) folder(h *console.Host) (string, error) {
 		dir = engine.Folder(h.Env)
 	}
 	if dir == "" {
-		return "", &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, What: "there is no folder to install engines in", Hint: "set MERIT_HOME to a folder, or give --dir"}
+		return "", &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, What: "no folder to keep engines in exists", Hint: "set MERIT_HOME to a folder, or give --dir"}
 	}
 	return filepath.Abs(dir)
 }

@@ -23,12 +23,12 @@ func newInstallCmd(h *console.Host) *cobra.Command {
 	o := &installOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "install " + strings.Join(names(), "|"),
-		Short: "Install an engine from the Python package registry",
-		Long: `Install creates a Python 3.12 environment with exactly the packages that this
-version of Merit was tested with. It checks their digests and runs none of their
-code. skyrl takes about 850 MB (JAX on the CPU, no PyTorch) and includes the policy
-plug-in tinker; llama.cpp takes 100 MB. Install uses uv if it is on PATH, which
-takes seconds, and otherwise pip, which takes a minute.`,
+		Short: "Fetch an engine from the Python package registry",
+		Long: `Install creates a Python 3.12 environment with exactly the packages that this version of
+Merit was tested with. It checks their digests and runs none of their code. skyrl takes
+about 850 MB (JAX on the CPU, no PyTorch), llama.cpp 100 MB. The policy plug-in tinker
+comes with skyrl. If uv is on PATH, installation takes seconds; with Python's own pip,
+a minute.`,
 		Example:           "  merit engine install skyrl --model smollm2\n  merit engine install llama.cpp",
 		Args:              console.Exactly("ENGINE"),
 		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),

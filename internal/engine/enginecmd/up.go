@@ -26,12 +26,13 @@ func newUpCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "up [-- COMMAND ARGUMENT...]",
 		Short: "Run an engine until Ctrl-C, or while a command runs",
-		Long: `Up serves a model on 127.0.0.1 until you press Ctrl-C (twice to stop at once). When
-the server is ready, up prints what to write into a configuration. The server logs
-to server.log in its data folder. A training server also keeps its checkpoints
-there, and can load them when you start it again with the same data folder. If you
-give a command after --, up runs it when the server is ready, then stops the server
-and exits with the exit code of the command.`,
+		Long: `Up serves a model on 127.0.0.1. When the server is ready, it prints what to write into a
+configuration. Ctrl-C stops the server; a second Ctrl-C stops it at once. The output of
+the server goes to server.log in its data folder. A training server also keeps its
+checkpoints there, and can load them when you start it again with the same data.
+
+If you give a command after --, up runs it when the server is ready, stops the server
+when the command exits, and exits with the command's exit code.`,
 		Example: "  merit engine up --engine skyrl --model smollm2\n  merit engine up --engine llama.cpp --model smollm2 --slots 4\n" +
 			"  merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml",
 		Args: onlyCommand,
@@ -41,11 +42,11 @@ and exits with the exit code of the command.`,
 	f, r := cmd.Flags(), &o.running
 	f.StringVar(&o.model, "model", "", engine.SmolLM2+", a Hugging Face folder (skyrl), or a file in GGUF (llama.cpp)")
 	f.IntVar(&r.Port, "port", 0, "on 127.0.0.1 (default 8000 for skyrl, 8080 for llama.cpp)")
-	f.IntVar(&r.Slots, "slots", d.Slots, "sequences that are sampled or trained together")
-	f.IntVar(&r.Rank, "rank", d.Rank, "skyrl: maximum rank of an adapter")
-	f.IntVar(&r.Models, "models", d.Models, "skyrl: models that can be trained at the same time")
+	f.IntVar(&r.Slots, "slots", d.Slots, "number of sequences to sample and train at once")
+	f.IntVar(&r.Rank, "rank", d.Rank, "skyrl: the highest rank of an adapter")
+	f.IntVar(&r.Models, "models", d.Models, "skyrl: number of models to train at the same time")
 	f.IntVar(&r.Context, "context", d.Context, "llama.cpp: maximum tokens of a request and its answer")
-	f.IntVar(&r.Threads, "threads", d.Threads, "llama.cpp: threads; more than one helps only on an otherwise idle machine")
+	f.IntVar(&r.Threads, "threads", d.Threads, "llama.cpp: threads; more than one helps only if the machine is otherwise idle")
 	console.Values(cmd, "engine", names()...)
 	console.Values(cmd, "model", engine.SmolLM2)
 	console.Needs(cmd, "engine", "model")

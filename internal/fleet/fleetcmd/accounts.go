@@ -16,14 +16,14 @@ func newAccountsCmd(h *console.Host) *cobra.Command {
 	}{}
 	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
-		Short: "What another NATS server must know of a file of users",
-		Long: `Accounts prints, for a NATS server that somebody else runs, the part of its
-configuration that merit's own server makes of a file of users: an account for each
-team, with its quotas, and what each key may publish and hear. The server includes
-it; the official Helm chart takes it as one more file of values, with --helm. It
-holds public keys only.
+		Short: "Print a file of users as the configuration of a NATS server",
+		Long: `Accounts prints the accounts of a file of users as a part of the configuration of a NATS
+server that you or others run: an account with quotas for each team, and what each key
+may publish and subscribe to. Merit's own server uses the same configuration. Include
+the output in the server's configuration, or with --helm pass it to the official Helm
+chart as a file of values. It contains public keys only.
 
-The server must run JetStream, and beyond one machine TLS.`,
+The server must run JetStream and, if it serves other machines, TLS.`,
 		Example: "  merit fleet accounts users\n  merit fleet accounts users --helm",
 		Args:    console.Exactly("USERS"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -25,8 +25,8 @@ type Options struct {
 // Flags adds --fleet and --workers; does is what workers do.
 func (o *Options) Flags(cmd *cobra.Command, does string) {
 	f := cmd.Flags()
-	f.StringVar(&o.Address, "fleet", "", "have workers "+does+": nats://HOST:PORT of a server, or embedded for one in this process; the bytes are the same")
-	f.IntVar(&o.Workers, "workers", 0, "with --fleet: how many worker processes this one starts beside itself")
+	f.StringVar(&o.Address, "fleet", "", "have workers "+does+": nats://HOST:PORT of a server, or embedded for a server in this process; the results are identical")
+	f.IntVar(&o.Workers, "workers", 0, "with --fleet: number of worker processes to start on this machine")
 }
 
 // Check holds the flags to each other.
@@ -35,7 +35,7 @@ func (o *Options) Check(cmd *cobra.Command) error {
 	case o.Workers < 0:
 		return console.Usage(cmd, "use 0 (workers join by themselves) or more", "--workers %d is less than 0", o.Workers)
 	case o.Workers > 0 && o.Address == "":
-		return console.Usage(cmd, "add --fleet embedded", "--workers are those of a fleet")
+		return console.Usage(cmd, "add --fleet embedded", "--workers needs a fleet")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) 
 	return fleet.Open(ctx, o.Address, cfg, fleet.OpenOptions{
 		Workers: o.Workers, Options: rewardcmd.Options(h, cfg.Sandbox.Limits), Getenv: h.Env, Log: h.Logger(),
 		OnLiar: func(worker string, why error) {
-			fmt.Fprintf(h.Stderr, "worker %s gave a wrong result and is excluded: %v\n", worker, why)
+			fmt.Fprintf(h.Stderr, "worker %s returned a wrong result and is excluded: %v\n", worker, why)
 		},
 		Joinable: func(j fleet.Joining) {
 			if !h.Global.Quiet {
@@ -134,11 +134,11 @@ func joining(j fleet.Joining, users string) string {
 	if j.Beyond != "" {
 		where = " of this machine"
 	}
-	text := fmt.Sprintf("workers%s join by: merit worker --join %s --key %s\n", where, j.URL, j.Key)
+	text := fmt.Sprintf("workers%s join with: merit worker --join %s --key %s\n", where, j.URL, j.Key)
 	if j.Beyond != "" {
 		text += fmt.Sprintf("workers of other machines, with a key of %s: merit worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
 	}
-	return text + fmt.Sprintf("watch them by: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
+	return text + fmt.Sprintf("watch them with: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
 }
 
 func leave(h *console.Host, f *fleet.Opened, t fleet.Totals) error {

@@ -32,7 +32,7 @@ type looking struct {
 func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
 	o := queue.Options{URL: cmp.Or(l.Address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
 	if o.URL == "" {
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "nobody says which server", Hint: "give its address, or set " + Variable}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "no server is named", Hint: "give its address, or set " + Variable}
 	}
 	var err error
 	if o.Seed, o.TLS, err = fleet.Credentials(l.config(), l.host.Env); err != nil {
@@ -48,10 +48,10 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "fleet",
 		Short: "Run and monitor a fleet of workers",
-		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
-they log, and lets them go. Workers join with merit worker; merit train --fleet
-gives them work. It makes the keys by which all of them know each other, and runs a
-server that stays when runs come and go.`,
+		Long: `Fleet shows the workers that have joined a server, the work that waits for them and
+their logs, and drains workers. It also creates the keys of coordinators, workers and
+servers, and runs a server that outlasts single runs. Workers join with merit worker;
+merit train --fleet gives them work.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
 	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h)}, more...)...)
 }
@@ -64,13 +64,13 @@ func newStatusCmd(h *console.Host) *cobra.Command {
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:   "status",
-		Short: "Who works, and what waits",
-		Long: `Status lists the workers: how much they do at one time, what they have done, how
-long a shard takes them, and who is slow, which is twice as long as the median.
-Below are the queues, by build and label: what waits, what is under way, what was
-handed out more than once, and how old the oldest shard is; and how many shards
-were given up within three days. With --watch it is shown again every two seconds,
-until Ctrl-C.`,
+		Short: "Show workers and queues",
+		Long: `Status lists the workers: how many shards each computes at once, how many it has done,
+how long a shard takes it, and whether it is slow, which means twice the median time.
+Below, it lists the queues by build and label: shards that wait, are under way, or were
+handed out more than once, and the age of the oldest shard. It also counts the shards
+that were given up within three days. With --watch, it refreshes every two seconds until
+Ctrl-C.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --json\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --watch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := l.look(cmd.Context())
@@ -180,13 +180,13 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "drain [WORKER …]",
-		Short:   "Let workers finish what they have, and go",
-		Long:    "Drain tells workers to take nothing more, to finish what they have, and to end, with\nexit code 0. What they do not finish within a minute goes back and is computed by\nothers.",
+		Short:   "Let workers finish their shards and exit",
+		Long:    "Drain tells workers to accept no more shards, finish those that they have, and exit with\ncode 0. Shards that are not finished within a minute return to the queue, and other\nworkers compute them.",
 		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if l.All == (len(names) > 0) {
-				return console.Usage(cmd, "name workers, or give --all", "which workers?")
+				return console.Usage(cmd, "name workers, or give --all", "no worker is named")
 			}
 			a, err := l.look(cmd.Context())
 			if err != nil {
@@ -222,8 +222,8 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "logs [WORKER]",
-		Short:   "What workers log",
-		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C. Workers log warnings and errors, and\nmore if they are started with --log-level info.",
+		Short:   "Show what workers log",
+		Long:    "Logs shows what workers logged within the last day, in order of time. With --follow, it\nalso shows new messages until Ctrl-C. Workers log warnings and errors, and more if you\nstart them with --log-level info.",
 		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -239,7 +239,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 				return err == nil
 			})
 			if err == nil && quiet && !l.Follow && !h.Global.Quiet {
-				fmt.Fprintln(h.Stderr, "nothing was logged within a day; workers log warnings, and more with merit worker --log-level info")
+				fmt.Fprintln(h.Stderr, "no messages within the last day; workers log warnings, and more with merit worker --log-level info")
 			}
 			return err
 		},

@@ -27,16 +27,16 @@ func newKeygenCmd(h *console.Host) *cobra.Command {
 	o := &keygenOptions{host: h, Days: 365}
 	return console.Verb(&cobra.Command{
 		Use:   "keygen ROLE FILE",
-		Short: "Make a key for a coordinator, a worker, a watcher or a server",
-		Long: `Keygen makes a pair of keys. The secret one goes to FILE, which stays on the
-machine that uses it; the public one is printed as a line of the file of users
-that the server reads, and added to it with --users.
+		Short: "Create a key for a coordinator, a worker, a watcher or a server",
+		Long: `Keygen creates a key pair. It writes the secret key to FILE, which stays on the machine
+that uses it. It prints the public key as a line for the file of users that the server
+reads, and adds the line to that file with --users.
 
   coordinator  trains and evaluates: it hands out work and sees all of its team
-  worker       takes work and gives results, and can do nothing else
+  worker       takes work and returns results, and can do nothing else
   watcher      sees workers, queues and logs
-  server       a certificate that vouches for itself, in FILE.pem, for the names
-               by which others reach the server; they trust it with --ca FILE.pem`,
+  server       a self-signed certificate, in FILE.pem, for the names by which others
+               reach the server; they trust it with --ca FILE.pem`,
 		Example: "  merit fleet keygen coordinator boss.key --users users\n  merit fleet keygen worker worker.key --users users\n  merit fleet keygen server server.key --name 10.0.0.5,trainer.lan",
 		Args:    console.Exactly("ROLE", "FILE"),
 		RunE:    o.run,

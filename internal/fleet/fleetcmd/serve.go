@@ -26,16 +26,16 @@ func newServeCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h, Listen: "127.0.0.1:4222", Dir: "fleet"}
 	return renamed(console.Verb(&cobra.Command{
 		Use:   "serve",
-		Short: "Run the server of a fleet, for runs that come and go",
-		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It
-keeps what waits in a folder, so that it may be stopped and started at any time:
-runs and workers wait for it. Without users it listens on this machine only;
-beyond it, it wants a file of users and a certificate.
+		Short: "Run a fleet server that outlasts single runs",
+		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It keeps
+the queue in a folder, so that you can stop and start it at any time; runs and workers
+wait until it is back. Without users, it listens on this machine only. To serve other
+machines, it needs a file of users and a certificate.
 
-A change of the file of users counts a few seconds later: who is not in it any more
-is thrown out, who was added comes in, quotas are the new ones, and the others do not
-notice. A file that is wrong changes nothing; the log says all that is wrong with it.
-A renewed certificate counts from the next connection.`,
+A change of the file of users takes effect within a few seconds. The server disconnects
+users who were removed, admits new users, and applies new quotas; other users notice
+nothing. An invalid file changes nothing, and the log lists all its errors. A renewed
+certificate takes effect at the next connection.`,
 		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --tls-cert server.pem --tls-key server.key",
 		RunE:    o.run,
 	}, o))

@@ -65,19 +65,19 @@ func NewWorkerCmd(h *console.Host) *cobra.Command {
 	cmd := renamed(console.Verb(&cobra.Command{
 		Use:   "worker",
 		Short: "Play and score episodes for runs on other machines",
-		Long: `Worker joins the fleet of a server and computes what coordinators ask for, such
-as merit train --fleet: it plays groups of episodes, scores them in its sandbox,
-and gives them back. What a job is made of comes over the network by digest.
+		Long: `Worker joins the fleet of a server and computes what coordinators, such as merit train
+--fleet, ask for: it plays groups of episodes, scores them in its sandbox, and returns
+them. It receives the files of a job over the network and identifies them by digest.
 
-A coordinator may send plug-ins, which are programs. A worker runs those that are
-installed here, too, byte for byte, and others only if --allow-plugin names them:
-their digests, or any for whatever coordinators send. It may ask for variables of
-this worker's environment, such as the key of a judge (pass_env, key_env): it gets
-those that --pass-env names, and no job that asks for others is begun.
+A coordinator may send plug-ins, which are programs. A worker runs a plug-in if the same
+bytes are installed here, or if --allow-plugin lists its digest; --allow-plugin any
+allows every plug-in that coordinators send. A job may ask for variables of the worker's
+environment, such as the key of a judge (pass_env, key_env). The worker passes only those
+that --pass-env names, and refuses a job that asks for others.
 
-It is the same merit that must run on both ends; another build is refused. Ctrl-C
-and SIGTERM let the worker finish what it has, and end it with exit code 0; twice
-ends it at once. What it had is then computed by another.`,
+Coordinator and worker must run the same build of merit. Ctrl-C and SIGTERM let the
+worker finish its shards and exit with code 0; a second signal stops it at once, and
+other workers compute its shards.`,
 		Example: "  merit worker --join nats://127.0.0.1:4222 --key worker.key\n  merit worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu",
 		RunE:    o.run,
 	}, o))

@@ -29,25 +29,25 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "label [QUERY...]",
 		Short: "Label and compare traces",
-		Long: `Label shows two traces of one task side by side, or with --mode thumbs one trace,
-and asks for a key:
+		Long: `Label shows two traces of one task side by side, or one trace with --mode thumbs, and
+asks for a key:
 
   pairs    1 the left is better   2 the right is better   = neither
   thumbs   1 good                 2 not good
-  both     s skip   u back to the one before   f all of it   q quit
+  both     s skip   u undo the last answer   f show all of it   q quit
 
-Each answer is kept at once; a rater who comes back goes on where he left off.
-All raters are asked the same in the same order. The query chooses the traces,
-as in merit traces list; without one, all. Pairs become scores by merit label
-scores, and how far raters agree says merit label agreement.`,
+It saves each answer at once, and a rater who returns continues where they left off. All
+raters see the same traces in the same order. The query selects the traces, as in merit
+traces list; the default is all. merit label scores turns pairs into scores, and merit
+label agreement shows how far raters agree.`,
 		Example: "  merit label agent=planner since=7d --rater eve\n" +
 			"  merit label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
 	}, o)
 	p := cmd.PersistentFlags()
-	p.StringVar(&o.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
-	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "what is asked: pairs or thumbs")
+	p.StringVar(&o.address, "store", "", "trace store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
+	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "what to ask: pairs or thumbs")
 	cmd.AddCommand(newAgreementCmd(o.place), newScoresCmd(o.place), newListCmd(o.place))
 	return cmd
 }

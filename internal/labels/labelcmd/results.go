@@ -15,10 +15,10 @@ import (
 func newAgreementCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "agreement [QUERY...]",
-		Short: "Say how far raters agree",
-		Long: `Agreement compares every two raters by what both have labelled: how often they
-say the same, and Cohen's κ, which is 1 if always, 0 if no more often than
-chance would have it, with a 95 % interval. What was skipped does not count.`,
+		Short: "Show how far raters agree",
+		Long: `Agreement compares every two raters on the traces that both have labeled. It shows how
+often they agree, and Cohen's κ with a 95 % interval: 1 means that they always agree, 0
+that they agree no more often than by chance. Skipped traces do not count.`,
 		Example: "  merit label agreement --mode thumbs",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -31,7 +31,7 @@ chance would have it, with a 95 % interval. What was skipped does not count.`,
 					return p.host.PrintJSON(all)
 				}
 				if len(all) == 0 {
-					_, err := fmt.Fprintf(p.host.Stdout, "fewer than two raters have labelled %s\n", d.Mode)
+					_, err := fmt.Fprintf(p.host.Stdout, "fewer than two raters have labeled %s\n", d.Mode)
 					return err
 				}
 				t := terminal.Table{Head: []string{"raters", "", "both", "same", "by chance", "κ", "95 %"}}
@@ -60,15 +60,14 @@ func newScoresCmd(p *place) *cobra.Command {
 	var write bool
 	cmd := console.Verb(&cobra.Command{
 		Use:   "scores [QUERY...]",
-		Short: "Make scores of pairs, and rewards of scores",
-		Long: `Scores gives the traces of each task that were compared a score by the model of
-Bradley and Terry: the chance that a trace is found better than an average one of
-its task, with a 95 % interval. A tie counts half for each. Traces of one task
-that nothing compares, not even by way of others, are in different parts, and
-their scores cannot be compared.
+		Short: "Turn pairs into scores, and scores into rewards",
+		Long: `Scores computes a score for each compared trace of a task with the Bradley-Terry model:
+the chance that the trace is better than an average trace of its task, with a 95 %
+interval. A tie counts half for each. If no comparisons connect two traces of a task,
+even indirectly, they are in different parts, and their scores are not comparable.
 
-With --write the scores become rewards of their traces, named bradley-terry, in
-place of those that were written before.`,
+With --write, the scores become rewards of their traces, named bradley-terry, and
+replace those that were written before.`,
 		Example: "  merit label scores task=sum --write",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -90,7 +89,7 @@ place of those that were written before.`,
 			})
 		},
 	})
-	cmd.Flags().BoolVar(&write, "write", false, "keep the scores as rewards of their traces")
+	cmd.Flags().BoolVar(&write, "write", false, "save the scores as rewards of their traces")
 	return cmd
 }
 
@@ -115,7 +114,7 @@ func printScores(h *console.Host, all []labelling.Standing, write bool, written 
 		}
 	}
 	if apart > 0 {
-		fmt.Fprintf(h.Stdout, "%d of %d tasks fall into parts that nothing compares: label more pairs before you compare their scores\n", apart, len(parts))
+		fmt.Fprintf(h.Stdout, "%d of %d tasks have parts that no comparison connects: label more pairs before you compare their scores\n", apart, len(parts))
 	}
 	if write {
 		fmt.Fprintf(h.Stdout, "%d rewards written\n", written)
@@ -127,7 +126,7 @@ func printScores(h *console.Host, all []labelling.Standing, write bool, written 
 func newListCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [QUERY...]",
-		Short:   "Print labels, one JSON object a line",
+		Short:   "Print labels, one JSON object per line",
 		Example: "  merit label list > labels.jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {

@@ -24,10 +24,10 @@ func NewCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "init FOLDER",
 		Short: "Create a project: a reward, its tests, and a configuration that trains",
-		Long: `Init writes a project into FOLDER, which must be empty or not exist: a reward in
-Python, recorded episodes with their expected results, and a configuration that
-trains a small network on the reward in about ten seconds. README.md says what to
-change for your own task.`,
+		Long: `Init writes a project into FOLDER, which must be empty or not exist: a reward in Python,
+recorded episodes with the expected results, and a configuration that trains a small
+network against the reward in about ten seconds. README.md says what to change to make
+it yours.`,
 		Example: "  merit init myproject",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,

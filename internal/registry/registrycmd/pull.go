@@ -20,10 +20,10 @@ func NewPullCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Fetch a reward from an OCI registry",
-		Long: `Pull fetches a reward, holds every part of it to its digest and the reward to the
-one that its author saw, and puts it in its place in one step: NAME.wasm, the
-script's own file, or a folder NAME, where NAME is the end of the repository.
-Nothing is overwritten without --force.
+		Long: `Pull fetches a reward and verifies the digest of every part, and of the whole reward
+against the one that its author saw. It then moves the reward into place atomically, as
+NAME.wasm, the script's own file, or a folder NAME, where NAME is the end of the
+repository. It replaces existing files only with --force.
 
 REFERENCE is registry/repository:tag, which its owner can move, or
 registry/repository@sha256:…, which always means the same bytes.`,
@@ -31,8 +31,8 @@ registry/repository@sha256:…, which always means the same bytes.`,
 		Args:    console.Exactly("REFERENCE"),
 		RunE:    o.run,
 	}, o)
-	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to make (default: named after the repository)")
-	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace what is there")
+	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to create (default: named after the repository)")
+	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace an existing file or folder")
 	console.Output(cmd, "out")
 	return cmd
 }

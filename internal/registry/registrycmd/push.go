@@ -22,14 +22,14 @@ func NewPushCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "push REWARD REFERENCE",
 		Short: "Store a reward in an OCI registry",
-		Long: `Push loads a reward once, and stores it in a registry: a module as it is, a script
-with its files, exactly those that its digest covers. What cannot be loaded is
-not pushed. REFERENCE is registry/repository:tag; without a tag it is latest.
+		Long: `Push loads a reward once to test it, and stores it in a registry: a module unchanged, or
+a script with exactly those files that its digest covers. It does not push a reward that
+fails to load. REFERENCE is registry/repository:tag; the default tag is latest.
 
-The function of file.py:function and the parameters of --with are kept beside
-it, and the digest covers them. The same reward makes the same artifact.
+Push also stores the function of file.py:function and the parameters of --with, and the
+digest covers them. The same reward always makes the same artifact.
 
-Credentials are those of Docker's configuration and its helpers.`,
+Credentials come from Docker's configuration and its helpers.`,
 		Example: "  merit reward push gsm8k.wasm localhost:5000/rewards/gsm8k:1.0",
 		Args:    console.Exactly("REWARD", "REFERENCE"),
 		RunE:    o.run,

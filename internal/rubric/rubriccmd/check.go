@@ -59,21 +59,21 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{played: played{host: h, Split: train.SplitValidation, Episodes: rubricstudy.DefaultEpisodes}, Above: rubricstudy.DefaultAbove}
 	return console.Verb(&cobra.Command{
 		Use:   "check",
-		Short: "Find out whether a reward goes with the quality of rubrics, before training",
-		Long: `Check plays a few episodes, makes rubrics of all qualities from the stakeholders'
-own (some criteria left out, weights off, criteria of others, rules that say the
-opposite, always hold or crash), and has the configuration's reward pay for each.
-How good a rubric is, is measured on other work for the same stakeholder than that
-which the reward sees: how far it puts outputs in the truth's order, and how near
-its totals are. It says how the reward correlates with that (Pearson and Spearman
-over all rubrics, and Spearman within each case, which is what a learner sees that
-compares episodes of one start), with 95 % intervals for which all cases of a
+		Short: "Find out before training whether a reward follows the quality of rubrics",
+		Long: `Check plays a few episodes and makes rubrics of all qualities from the stakeholders' own:
+it leaves out criteria, shifts weights, adds criteria of others, and adds rules that say
+the opposite, always hold or crash. The configuration's reward then scores each rubric.
+
+Check measures how good a rubric is on other work for the same stakeholder than the work
+that the reward sees: how well the rubric orders outputs as the truth does, and how near
+its totals are. It prints how the reward correlates with this quality: Pearson and
+Spearman over all rubrics, and Spearman within each case, which is what a learner sees
+that compares episodes of one start. Each has a 95 % interval, for which all cases of a
 stakeholder count as one.
 
-A reward whose correlation with the order is not above --above, by the lower ends
-of both of Spearman's intervals, should not be trained on, and neither should one
-that gives some rubrics no score, for writing those costs nothing: exit code 5. What the
-policy of the configuration would write does not matter.`,
+Do not train on a reward if the lower end of either Spearman interval for the order is not
+above --above, or if the reward gives some rubrics no score, because writing those costs
+nothing. In both cases the exit code is 5. The configuration's policy plays no role.`,
 		Example: "  merit rubric check -c examples/rubric/train.yaml\n" +
 			"  merit rubric check -c train.yaml --split test --episodes 64 --above 0.5 --json",
 		RunE: o.run,
@@ -82,7 +82,7 @@ policy of the configuration would write does not matter.`,
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 	if !(o.Above >= -1 && o.Above < 1) {
-		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is no correlation that can be passed", o.Above)
+		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is not a correlation that a reward can pass", o.Above)
 	}
 	s, err := o.open(cmd)
 	if err != nil {

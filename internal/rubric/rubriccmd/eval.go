@@ -48,14 +48,13 @@ func newEvalCmd(h *console.Host) *cobra.Command {
 		Use:        "eval RUBRIC",
 		SuggestFor: []string{"evaluate", "judge", "score"},
 		Short:      "Judge the outputs of a workflow by a rubric",
-		Long: `Eval applies every rule of a rubric to every output of a workflow and prints the
-scores with the weighted totals. Code runs in the sandbox, fresh for each output;
-a rule that fails shows its outcome, such as out_of_fuel, and leaves the output
-without a total. With --against another rubric judges the same outputs, and the
-agreement of both is shown.
+		Long: `Eval applies every rule of a rubric to every output of a workflow and prints the scores
+with the weighted totals. Code runs in the sandbox, fresh for each output. A rule that
+fails shows its outcome, such as out_of_fuel, and its output has no total. With --against,
+another rubric judges the same outputs, and eval shows how far both agree.
 
-Questions are answered by the judge of a configuration's dual reward (-c), or by a
-script (--judge); without one they have no score. The workflow is a file of JSON:
+The judge of a configuration's dual reward (-c) or a script (--judge) answers questions;
+without one, questions have no score. The workflow is a JSON file:
 {"task": …, "inputs": […], "outputs": [{"worker": …, "resources": [{"name", "kind",
 "text"}]}]}. If a rule has no score for some output, the exit code is 9.`,
 		Example: "  merit rubric eval rubric.json --workflow workflow.json\n" +
@@ -126,8 +125,8 @@ func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 		}
 		if !found {
 			return nil, cfg.Places.Explain("", &fault.Error{
-				Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "there is no dual reward",
-				Hint: "name a configuration with rewards: [{module: …, rubric: {}}], or leave out --config",
+				Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "the configuration has no dual reward",
+				Hint: "name a configuration with rewards: [{module: …, rubric: {}}], or omit --config",
 			})
 		}
 	}

@@ -26,17 +26,17 @@ func newPayoffCmd(h *console.Host) *cobra.Command {
 	o := &payoffOptions{played: played{host: h, Split: train.SplitTest, Episodes: rubricstudy.DefaultEpisodes}}
 	return console.Verb(&cobra.Command{
 		Use:   "payoff [CHEAT…]",
-		Short: "Table what a reward pays to honest rubrics, to policies and to cheats",
-		Long: `Payoff has the configuration's reward pay in the same episodes for the
-stakeholders' own rubrics, for what is left of them after edits, for what policies
-write, and for cheats: files, or folders of .json files, with what somebody would
-like to be paid for, {"rubric": …, "attempts": 1, "questions": […]}. In their questions {brief} stands for
-what the stakeholder says at first, and {task} for the task.
+		Short: "Show what a reward pays for honest rubrics, policies and cheats",
+		Long: `Payoff shows what the configuration's reward pays, in the same episodes, for the
+stakeholders' own rubrics, for edited versions of them, for what policies write, and for
+cheats. A cheat is a JSON file, or one of a folder of .json files, with what somebody would
+like to be paid for: {"rubric": …, "attempts": 1, "questions": […]}. In its questions,
+{brief} means what the stakeholder says at first, and {task} the task.
 
-The mark is an honest, mediocre rubric: the heavier half of what counts, with equal
-weights. Each is held against it case by case, with 95 % intervals for which all
-cases of a stakeholder count as one. A cheat that is paid more than the mark shows
-a reward that can be cheated: exit code 5.`,
+The mark is an honest, mediocre rubric: the heavier half of the criteria, with equal
+weights. Payoff compares each with the mark case by case, with 95 % intervals for which
+all cases of a stakeholder count as one. If a cheat earns more than the mark, the reward
+can be cheated, and the exit code is 5.`,
 		Example: "  merit rubric payoff -c examples/rubric/train.yaml examples/rubric/cheats\n" +
 			"  merit rubric payoff -c examples/rubric/train.yaml --policy runs/rubric --split test --json",
 		Args: cobra.ArbitraryArgs,

@@ -29,15 +29,15 @@ func newValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "validate FILE…",
-		Short: "Check files of rubrics, all problems at once",
-		Long: `Validate reads rubrics, JSON or YAML by the name of the file, and lists everything
-that is wrong with them, each with its line and path. The keys that stakeholders'
-files have beside those of a rubric, such as brief and answer, are passed over. No
-rule is run: that is merit rubric eval.
+		Short: "Check files of rubrics and report all problems at once",
+		Long: `Validate reads rubrics in JSON or YAML, according to the name of the file, and lists all
+their problems, each with its line and path. It ignores the keys that stakeholders' files
+have in addition to those of a rubric, such as brief and answer. It runs no rule; merit
+rubric eval does.
 
-With --written a file is read as a language model's answer is: the one JSON object
-with criteria is taken out of the text around it, commas before closing brackets
-are dropped, weights are scaled to sum to 1, and every such repair is told.`,
+With --written, it reads a file as Merit reads a language model's answer: it extracts the
+one JSON object with criteria from the text around it, drops commas before closing
+brackets, scales weights to sum to 1, and reports every such repair.`,
 		Example: "  merit rubric validate examples/rubric/rubrics/train/*.yaml\n" +
 			"  merit rubric validate --written answer.txt --json",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -29,12 +29,12 @@ func NewQuickstartCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "quickstart [FOLDER]",
 		Short: "Train the Sokoban example that Merit includes",
-		Long: `Quickstart copies the Sokoban example into FOLDER (default: quickstart) and
-trains a small network there. Training takes about half a minute on two cores.
+		Long: `Quickstart copies the Sokoban example into FOLDER (default: quickstart) and trains a small
+network there. Training takes about half a minute on two cores.
 
-The folder holds the configuration, the reward as a WebAssembly module, 24
-recorded episodes, and rows for merit advantages. The run is in FOLDER/run. No
-existing file is changed.`,
+The folder contains the configuration, the reward as a WebAssembly module, 24 recorded
+episodes, and rows for merit advantages. The run is in FOLDER/run. Quickstart changes no
+existing file.`,
 		Example: "  merit quickstart\n  merit quickstart my-first-run --files-only",
 		Args:    console.AtMost("FOLDER"),
 		RunE:    o.run,

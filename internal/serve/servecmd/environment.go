@@ -26,25 +26,25 @@ func NewEnvironmentCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-env",
 		Short: "Serve an environment to OpenEnv clients",
-		Long: `Serve-env lets others play an environment of Merit by OpenEnv's protocol: a
-session is a WebSocket at /ws and has a slot of a plug-in process to itself. There
-are as many sessions as processes times slots; whoever comes then is told that the
-server is full. /health, /metadata and /schema say what is served.
+		Long: `Serve-env lets OpenEnv clients play one of Merit's environments. A session is a WebSocket
+at /ws and has its own slot in a plug-in process. The number of sessions is at most
+processes times slots; further clients get the answer that the server is full. /health,
+/metadata and /schema describe the environment.
 
-SIGTERM and Ctrl-C let it answer what was asked and end the sessions (twice: it
-ends at once).`,
+SIGTERM and Ctrl-C let the server answer open requests and end the sessions; a second
+signal stops it at once.`,
 		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.IntVar(&o.serve.Processes, "processes", o.serve.Processes, "how many processes of the environment")
-	f.StringVar(&o.serve.Split, "split", o.serve.Split, "which tasks: train, validation or test")
+	f.IntVar(&o.serve.Processes, "processes", o.serve.Processes, "number of processes of the environment")
+	f.StringVar(&o.serve.Split, "split", o.serve.Split, "split of the tasks: train, validation or test")
 	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
 	f.StringVar(&o.serve.KeyEnv, "key-env", "", "environment variable with the key that clients must send")
-	f.DurationVar(&o.serve.Idle, "idle", o.serve.Idle, "end a session that asks for nothing for so long; 0 is never")
-	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
-	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "bytes that a client may send at once")
-	f.BoolVar(&o.serve.TextOnly, "text-only", false, "leave anchor and features out of observations")
+	f.DurationVar(&o.serve.Idle, "idle", o.serve.Idle, "end a session that is idle for this long; 0 means never")
+	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "shutdown grace period")
+	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "maximum bytes of a client's message")
+	f.BoolVar(&o.serve.TextOnly, "text-only", false, "omit anchor and features from observations")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	console.Values(cmd, "split", "train", "validation", "test")
 	return cmd

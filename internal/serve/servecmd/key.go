@@ -20,22 +20,22 @@ func newKeyCmd(h *console.Host) *cobra.Command {
 	o := &keyOptions{host: h}
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "key",
-		Short: "Make, list and revoke the keys of tenants",
-		Long: `Key works on the file of the keys beside the tenants' file, in which only hashes
-of keys stand. A server that runs reads it again at SIGHUP.`,
+		Short: "Create, list and revoke the keys of tenants",
+		Long: `Key changes the file of keys next to the tenants' file. It contains only hashes of keys. A
+running server reads it again on SIGHUP.`,
 	})
 	cmd.PersistentFlags().StringVar(&o.tenants, "tenants", "tenants.yaml", "the tenants' file")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:     "new TENANT",
-			Short:   "Make a key for a tenant and print it, once",
+			Short:   "Create a key for a tenant and print it once",
 			Example: "  merit serve key new team --tenants tenants.yaml",
 			Args:    console.Exactly("TENANT"),
 			RunE:    o.create,
 		},
 		&cobra.Command{
 			Use:     "list",
-			Short:   "List the keys, without what they are",
+			Short:   "List the ids of keys, not the keys themselves",
 			Example: "  merit serve key list --tenants tenants.yaml",
 			Args:    console.NoArgs,
 			RunE:    o.list,
@@ -62,7 +62,7 @@ func (o *keyOptions) create(_ *cobra.Command, args []string) error {
 	if _, err := fmt.Fprintln(o.host.Stdout, key); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.host.Stderr, "key %s of tenant %s: keep it now, nothing can show it again\n", stored.ID, stored.Tenant)
+	_, err = fmt.Fprintf(o.host.Stderr, "key %s of tenant %s: save it now, it cannot be shown again\n", stored.ID, stored.Tenant)
 	return err
 }
 
@@ -89,6 +89,6 @@ func (o *keyOptions) revoke(_ *cobra.Command, args []string) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(was)
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "revoked key %s of tenant %s; a server that runs refuses it after SIGHUP\n", was.ID, was.Tenant)
+	_, err = fmt.Fprintf(o.host.Stdout, "revoked key %s of tenant %s; a running server refuses it after SIGHUP\n", was.ID, was.Tenant)
 	return err
 }

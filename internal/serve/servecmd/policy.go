@@ -27,22 +27,22 @@ func NewPolicyCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-policy",
 		Short: "Serve a policy that was trained on traces",
-		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy:
-that of a run that learnt from traces (merit train --traces), or the untrained one of
-a configuration that lists traces.choices, to record a first round with. It reads the
-last message, chooses among what the request offers (guided_choice,
-structured_outputs.choice or the enum of a response_format), and gives log-probabilities
-where they are asked for. Temperature 0 takes the likeliest choice; a seed gives the
-same answer to the same message.
+		Long: `Serve-policy answers OpenAI chat completions with one of the choices of a policy: the
+policy of a run that learned from traces (merit train --traces), or the untrained one of a
+configuration that lists traces.choices, to record a first round. It reads the last
+message, selects among the choices that the request offers (guided_choice,
+structured_outputs.choice or the enum of a response_format), and returns log-probabilities
+if the request asks for them. Temperature 0 takes the most likely choice. With a seed, the
+same message gets the same answer.
 
-SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
+SIGTERM and Ctrl-C let the server answer open requests; a second signal stops it at once.`,
 		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
-	f.StringVar(&o.serve.Name, "name", o.serve.Name, "name of the model in answers")
-	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
+	f.StringVar(&o.serve.Name, "name", o.serve.Name, "model name in answers")
+	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "shutdown grace period")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	return cmd
 }
@@ -77,7 +77,7 @@ func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 func (o *policyOptions) player(cmd *cobra.Command) (*learning.Player, string, error) {
 	switch {
 	case (o.Policy == "") == (o.Config == ""):
-		return nil, "", console.Usage(cmd, "give one of --policy and -c", "a policy is that of a run, or the untrained one of a configuration")
+		return nil, "", console.Usage(cmd, "give either --policy or -c", "the policy must come from a run, or be the untrained one of a configuration")
 	case o.Policy != "":
 		p, err := learning.Play(cmd.Context(), o.Policy)
 		return p, "the policy of " + o.Policy, err

@@ -32,23 +32,23 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Serve rewards and advantages over HTTP",
-		Long: `Serve answers HTTP: rewards are uploaded, trajectories scored, advantages
-computed. Without a configuration it listens on 127.0.0.1:8700 for everybody on
-this machine; with a tenants' file, for those who have a key.
+		Long: `Serve scores trajectories with uploaded rewards and computes advantages over HTTP. Without
+a configuration, it listens on 127.0.0.1:8700 for all users of this machine. With a
+tenants' file, it serves clients that have a key.
 
-SIGTERM and Ctrl-C let it answer all that it has accepted (twice: it ends at
-once). SIGHUP reads certificates, tenants, keys and the operator's rewards again,
-and opens the accounting file again.
+SIGTERM and Ctrl-C let the server finish all accepted requests; a second signal stops it at
+once. On SIGHUP it reloads certificates, tenants, keys and the operator's rewards, and
+reopens the accounting file.
 
-With --private it is the server of one program and its children: on a socket of
-this user's, with snapshot isolation, and gone with its uploads when standard
-input ends. It says ready when it listens.`,
+With --private, it serves one program and its children: on this user's own socket, with
+snapshot isolation. When standard input ends, the server exits and deletes its uploads. It
+prints that it is ready when it listens.`,
 		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	f.String("listen", "", "the same as --set listen=: HOST:PORT or unix:PATH")
-	f.String("dir", "", "the same as --set dir=: where uploads are kept")
+	f.String("dir", "", "the same as --set dir=: folder for uploads")
 	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
 	console.Files(cmd, "tenants", "yaml", "yml")
 	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
@@ -99,7 +99,7 @@ func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	}
 	if o.Private != "" {
 		if cmd.Flags().Changed("config") || len(overrides) > 0 {
-			return nil, console.Usage(cmd, "omit the others", "--private goes with no other setting")
+			return nil, console.Usage(cmd, "omit the others", "--private allows no other setting")
 		}
 		c := serving.Private(o.Private)
 		return c, c.Check()
@@ -158,7 +158,7 @@ func (o *serveOptions) reloads(ctx context.Context, s *serving.Server, hangup <-
 			}
 			continue
 		}
-		fmt.Fprintln(o.host.Stderr, "read again: certificates, tenants, keys and rewards")
+		fmt.Fprintln(o.host.Stderr, "reloaded: certificates, tenants, keys and rewards")
 	}
 }
 

@@ -26,8 +26,8 @@ func newUsageCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "usage FILE...",
 		Short: "Add up accounting files by tenant and key",
-		Long: `Usage adds up what accounting files say: requests, fuel, evaluations by outcome,
-by tenant and key. Files that were rotated belong together.`,
+		Long: `Usage adds up requests, fuel and evaluations by outcome from accounting files, by tenant
+and key. Give rotated files together.`,
 		Example: "  merit serve usage usage.jsonl\n  merit serve usage usage.jsonl.1 usage.jsonl --from 2026-11-01 --to 2026-12-01",
 		Args:    someFiles,
 		RunE:    o.run,
@@ -95,5 +95,5 @@ func moment(cmd *cobra.Command, flag, text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, console.Usage(cmd, "write 2026-11-01 or 2026-11-01T08:00:00Z", "--%s %q is no time", flag, text)
+	return time.Time{}, console.Usage(cmd, "write 2026-11-01 or 2026-11-01T08:00:00Z", "--%s %q is not a time", flag, text)
 }

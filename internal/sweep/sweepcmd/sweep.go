@@ -33,15 +33,15 @@ func NewCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "sweep",
 		Short: "Train several settings with several seeds, and compare them",
-		Long: `Sweep trains every task of a study file with every setting and every seed, each in
-its own run directory below --out. You can run the same command again at any time:
-sweep skips finished runs and resumes stopped ones. At the end it writes study.json
-and study.html and prints a table: the mean success over the learning curve (the
-area under it), success at fixed budgets of environment steps, and each setting
-compared with one of them, seed by seed, with 95 % intervals.
+		Long: `Sweep trains every task of a study's file under every setting with every seed, each in its
+own run directory below --out. It skips finished runs and resumes stopped ones, so you can
+repeat the same command at any time. At the end, it writes study.json and study.html and
+prints a table: the mean success over the learning curve (the area under it), success at
+fixed budgets of environment steps, and each setting against one of them, seed by seed,
+with 95 % intervals.
 
---report trains nothing: it writes a Markdown page from the finished runs, and its
-pictures into a folder of the same name.`,
+With --report, it trains nothing. It writes a Markdown page, and its pictures into a folder
+of the same name, from the finished runs.`,
 		Example: "  merit sweep -c examples/study/gigpo.yaml --out runs/study --parallel 2\n  merit sweep -c examples/study/gigpo.yaml --out runs/study --report study.md",
 		RunE:    o.run,
 	}, o)
@@ -54,7 +54,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	case o.Parallel < 1:
 		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.Parallel)
 	case o.Report != "" && filepath.Ext(o.Report) != ".md":
-		return console.Usage(cmd, "use a name that ends in .md", "--report %s is not a Markdown file", o.Report)
+		return console.Usage(cmd, "give it a name that ends in .md", "--report %s is not a Markdown page", o.Report)
 	case o.Out == "":
 		name := filepath.Base(o.Study)
 		o.Out = filepath.Join("runs", strings.TrimSuffix(name, filepath.Ext(name)))
@@ -117,7 +117,7 @@ func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
 // advise gives the command that goes on with a study that was stopped.
 func (o *options) advise(err error) error {
 	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
-		f.Hint = fmt.Sprintf("continue with: merit sweep -c %s --out %s", console.Quote(o.Study), console.Quote(o.Out))
+		f.Hint = fmt.Sprintf("resume with: merit sweep -c %s --out %s", console.Quote(o.Study), console.Quote(o.Out))
 		for _, s := range o.Set {
 			f.Hint += " --set " + console.Quote(s)
 		}

@@ -25,23 +25,24 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "collect",
 		Short: "Receive and store traces from instrumented agents",
-		Long: `Collect receives traces of agents: OTLP over HTTP (protobuf and JSON) at
-/v1/traces, OTLP over gRPC, and a plain form in JSON at /v1/traces/spans, which
-Merit's SDKs speak. It knows OpenTelemetry's GenAI conventions, OpenInference and
-OpenLLMetry. Secrets are blanked before anything is kept; rewards of the
-configuration score each trace when it has ended.
+		Long: `Collect receives traces from agents as OTLP over HTTP (protobuf and JSON) at /v1/traces, as
+OTLP over gRPC, and in a plain JSON form at /v1/traces/spans, which Merit's SDKs use. It
+understands OpenTelemetry's GenAI conventions, OpenInference and OpenLLMetry. It redacts
+secrets before it stores anything. The rewards of the configuration score each trace when
+it has ended.
 
-An agent that is instrumented needs one variable:
+An instrumented agent needs one variable:
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 
-SIGTERM and Ctrl-C let it finish what it has accepted (twice: it ends at once).`,
+SIGTERM and Ctrl-C let the collector finish all accepted requests; a second signal stops it
+at once.`,
 		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.String("listen", "", "the same as --set listen=: HOST:PORT of OTLP over HTTP and of the plain form")
-	f.String("grpc", "", "the same as --set grpc=: HOST:PORT of OTLP over gRPC; '' is nowhere")
-	f.String("store", "", "the same as --set store=: a file or a Postgres URL; without it $MERIT_TRACES, else traces.db")
+	f.String("listen", "", "the same as --set listen=: HOST:PORT for OTLP over HTTP and the plain form")
+	f.String("grpc", "", "the same as --set grpc=: HOST:PORT for OTLP over gRPC; '' turns it off")
+	f.String("store", "", "the same as --set store=: a file or a Postgres URL (default $MERIT_TRACES, else traces.db)")
 	f.String("key-file", "", "the same as --set key_file=: a file with the key that clients must send")
 	cmd.AddCommand(console.SchemaVerb(h, "collect", "Print the JSON Schema of a collector's configuration, for editors", "", collecting.Schema))
 	return cmd

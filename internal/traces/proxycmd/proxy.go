@@ -26,32 +26,32 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "proxy",
 		Short: "Record the calls that agents send to a model",
-		Long: `Proxy stands between agents and an OpenAI-compatible server. An agent is
-recorded by setting its base URL to the proxy's; nothing else of it changes.
-Answers pass through as they come, and the store never holds up a call.
+		Long: `Proxy records calls between agents and an OpenAI-compatible server. To record an agent, set
+its base URL to the proxy's; the agent needs no other change. The proxy forwards answers
+unchanged, and a slow store never delays a call.
 
-An agent may say whose a call is: by the headers X-Merit-Trace, X-Merit-Agent,
-X-Merit-Task, X-Merit-Parent and X-Merit-Metadata, by its base URL
-(http://127.0.0.1:8710/t/TRACE/a/AGENT/task/TASK/v1), or by W3C's traceparent.
-Calls without a name are joined where a conversation goes on.
+An agent may say to which trace a call belongs: with the headers X-Merit-Trace,
+X-Merit-Agent, X-Merit-Task, X-Merit-Parent and X-Merit-Metadata, in its base URL
+(http://127.0.0.1:8710/t/TRACE/a/AGENT/task/TASK/v1), or with W3C's traceparent. The proxy
+joins other calls if one continues the conversation of another.
 
-SIGTERM and Ctrl-C let calls under way end and records them (twice: it ends at
-once). GET /-/stats counts what was recorded.`,
+SIGTERM and Ctrl-C let open calls finish and record them; a second signal stops the proxy
+at once. GET /-/stats counts what was recorded.`,
 		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	c := &o.config
-	f.StringVar(&c.Upstream, "upstream", "", "base of the model server's API")
+	f.StringVar(&c.Upstream, "upstream", "", "base URL of the model server's API")
 	f.StringVar(&c.Listen, "listen", c.Listen, "HOST:PORT")
-	f.StringVar(&c.Store, "store", "", "file or postgres:// address of the traces; else $MERIT_TRACES, else traces.db")
+	f.StringVar(&c.Store, "store", "", "trace store: a file or postgres:// address (default $MERIT_TRACES, else traces.db)")
 	f.StringVar(&c.Agent, "agent", "", "agent of calls that name none")
 	f.StringVar(&c.Task, "task", "", "task of calls that name none")
-	f.StringVar(&c.Add, "add", "", `JSON object of fields that are added to requests without them, such as '{"logprobs": true}'`)
-	f.StringVar(&c.UpstreamKeyEnv, "upstream-key-env", "", "environment variable with the upstream's key, which agents then need not have")
+	f.StringVar(&c.Add, "add", "", `JSON object of fields to add to requests that lack them, such as '{"logprobs": true}'`)
+	f.StringVar(&c.UpstreamKeyEnv, "upstream-key-env", "", "environment variable with the upstream's key, so that agents do not need it")
 	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
 	console.Certificates(cmd, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA)
-	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")
+	f.DurationVar(&c.Drain, "drain", c.Drain, "shutdown grace period")
 	console.Renamed(cmd, "key-env", "upstream-key-env")
 	return cmd
 }
@@ -83,7 +83,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	said := make(chan struct{})
 	stop := context.AfterFunc(cmd.Context(), func() {
 		defer close(said)
-		fmt.Fprintln(o.host.Stderr, "calls under way may end; once more ends it at once")
+		fmt.Fprintln(o.host.Stderr, "waiting for open calls; press Ctrl-C again to stop at once")
 	})
 	if err = s.Serve(cmd.Context()); !stop() {
 		<-said

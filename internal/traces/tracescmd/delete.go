@@ -11,9 +11,9 @@ import (
 func newDeleteCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID…",
-		Short: "Remove single traces, such as those of somebody who asks for it",
-		Long: `Delete removes traces with all that was recorded in them, rewards too. If the store
-lacks one of the ids, none is removed. Exports and backups are not touched.`,
+		Short: "Remove single traces, for example on a person's request",
+		Long: `Delete removes traces and everything recorded in them, including rewards. If one of the ids
+is not in the store, it removes none. It does not change exports and backups.`,
 		Example: "  merit traces delete 4f2a 91c0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

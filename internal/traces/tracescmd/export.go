@@ -18,17 +18,17 @@ func newExportCmd(p *place) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		Use:   "export [QUERY]",
 		Short: "Write traces as lines, as a tree of files, or as trajectories",
-		Long: `Export writes the traces that a query chooses:
+		Long: `Export writes the traces that match a query:
 
-  jsonl         a trace a line, with all of its spans
-  tree          --out is a folder: traces/DATE/AGENT/trace_ID.json, a file a trace,
-                and metadata/trace_index.json, which lists them. Files appear whole,
-                the index last; a tree that is there gets more
-  trajectories  conversations as merit eval and trainers read them, one a line`,
+  jsonl         one trace per line, with all of its spans
+  tree          --out is a folder: traces/DATE/AGENT/trace_ID.json, one file per trace,
+                and metadata/trace_index.json, which lists them. Files are written
+                atomically, the index last; export adds to an existing tree
+  trajectories  conversations as merit eval and trainers read them, one per line`,
 		Example: "  merit traces export --format tree --out exported agent=planner",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(traces.Formats(), format) {
-				return console.Usage(cmd, "use jsonl, tree or trajectories", "--format %q is no format", format)
+				return console.Usage(cmd, "use jsonl, tree or trajectories", "--format %q is not a format", format)
 			}
 			q, err := p.query(args)
 			if err != nil {
@@ -60,7 +60,7 @@ func newExportCmd(p *place) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree or trajectories")
-	f.StringVar(&out, "out", "", "a file, compressed if it ends in .zst or .gz, of trajectories Parquet if in .parquet; - is stdout; a folder for a tree")
+	f.StringVar(&out, "out", "", "file to write: compressed if it ends in .zst or .gz, trajectories as Parquet if it ends in .parquet; - is stdout; for a tree, a folder")
 	console.Output(cmd, "out")
 	console.Values(cmd, "format", traces.Formats()...)
 	console.Needs(cmd, "out")
@@ -70,7 +70,7 @@ func newExportCmd(p *place) *cobra.Command {
 func exported(w io.Writer, moved *traces.Moved) error {
 	text := fmt.Sprintf("%d traces, %d spans\n", moved.Traces, moved.Spans)
 	if moved.Without > 0 {
-		text += fmt.Sprintf("%d of them are left out: nothing was said in them\n", moved.Without)
+		text += fmt.Sprintf("%d of them are omitted: they contain no messages\n", moved.Without)
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -22,16 +22,14 @@ func newImportCmd(p *place) *cobra.Command {
 	var rules redact.Config
 	cmd := console.Verb(&cobra.Command{
 		Use:   "import FILE|FOLDER",
-		Short: "Put traces from files into the store",
+		Short: "Import traces from files into the store",
 		Long: `Import reads what export writes, and more: a file of traces, of single spans or of
-trajectories, one a line, compressed or not; trajectories as Parquet or CSV, too;
-the folder of a tree; - is stdin. It may be done again: the same traces replace
-themselves.
+trajectories, one per line, compressed or not; trajectories as Parquet or CSV; or the
+folder of a tree; - means stdin. You can repeat an import: it replaces equal traces.
 
-Everything is checked before anything is put, and all that is wrong is listed;
-with --skip-bad it is left out, listed and counted. Secrets are blanked by rules
-before they reach the disk: --redact-off names rules that are not applied, all for
-every one.`,
+Import checks everything before it stores anything, and lists all problems. With
+--skip-bad, it omits, lists and counts unusable entries. It redacts secrets by rules before
+they reach the disk; --redact-off names rules to turn off, or all.`,
 		Example: "  merit traces import exported.jsonl",
 		Args:    console.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,10 +54,10 @@ every one.`,
 		},
 	})
 	f := cmd.Flags()
-	f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out what cannot be used")
-	f.StringSliceVar(&rules.Off, "redact-off", nil, "rules that blank no secrets: "+strings.Join(append(redact.Rules(), "all"), ", "))
-	f.StringSliceVar(&rules.Keys, "redact-key", nil, "further names whose values are blanked (repeatable)")
-	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: blank what matches (repeatable)")
+	f.BoolVar(&o.SkipBad, "skip-bad", false, "omit unusable entries")
+	f.StringSliceVar(&rules.Off, "redact-off", nil, "redaction rules to turn off: "+strings.Join(append(redact.Rules(), "all"), ", "))
+	f.StringSliceVar(&rules.Keys, "redact-key", nil, "further field names whose values are redacted (repeatable)")
+	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: redact what matches (repeatable)")
 	console.Values(cmd, "redact-off", append(redact.Rules(), "all")...)
 	return cmd
 }

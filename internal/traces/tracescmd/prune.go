@@ -18,9 +18,9 @@ func newPruneCmd(p *place) *cobra.Command {
 	var dry bool
 	cmd := console.Verb(&cobra.Command{
 		Use:   "prune",
-		Short: "Remove traces that are old, or more than is to be kept",
-		Long: `Prune removes traces that started longer ago than --age, and then the oldest until
-no more than --bytes are left. --dry-run only counts.`,
+		Short: "Remove old traces, or the oldest ones above a size",
+		Long: `Prune removes traces that started longer ago than --age, and then the oldest traces until
+at most --bytes are left. With --dry-run, it only counts.`,
 		Example: "  merit traces prune --age 30d --bytes 2GB --dry-run",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if age == "" && bytes == "" {
@@ -29,10 +29,10 @@ no more than --bytes are left. --dry-run only counts.`,
 			keep := store.Retention{Dry: dry}
 			var ok bool
 			if keep.Age, ok = parseAge(age); !ok {
-				return console.Usage(cmd, "write 30d, 36h or 90m", "--age %q is no time", age)
+				return console.Usage(cmd, "write 30d, 36h or 90m", "--age %q is not a time", age)
 			}
 			if keep.Bytes, ok = parseBytes(bytes); !ok {
-				return console.Usage(cmd, "write 500MB, 2GB or 2GiB", "--bytes %q is no size", bytes)
+				return console.Usage(cmd, "write 500MB, 2GB or 2GiB", "--bytes %q is not a size", bytes)
 			}
 			done := "removed"
 			if dry {
@@ -43,8 +43,8 @@ no more than --bytes are left. --dry-run only counts.`,
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&age, "age", "", "keep what started no longer ago: 30d, 36h")
-	f.StringVar(&bytes, "bytes", "", "keep at most so much: 500MB, 2GB, 2GiB")
+	f.StringVar(&age, "age", "", "keep traces that started at most this long ago: 30d, 36h")
+	f.StringVar(&bytes, "bytes", "", "keep at most this size: 500MB, 2GB, 2GiB")
 	f.BoolVar(&dry, "dry-run", false, "remove nothing, only count")
 	return cmd
 }

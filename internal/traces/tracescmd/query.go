@@ -20,7 +20,7 @@ func newQueryCmd(p *place) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		Use:     "query [QUERY]",
 		Short:   "Count traces by day, agent, task or status",
-		Long:    "Query counts the traces that a query chooses by a column, with their spans, how many have a reward, and its mean over those.",
+		Long:    "Query groups the traces that match a query by a column. For each group it prints the number of traces, of spans and of traces with a reward, and the mean reward of the latter.",
 		Example: "  merit traces query --by agent since=30d",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := p.query(args)
@@ -28,7 +28,7 @@ func newQueryCmd(p *place) *cobra.Command {
 				return err
 			}
 			if !slices.Contains(columns, by) {
-				return console.Usage(cmd, "use day, agent, task or status", "--by %q is no column", by)
+				return console.Usage(cmd, "use day, agent, task or status", "--by %q is not a column", by)
 			}
 			ask := func(s *store.Store) ([]store.Count, error) {
 				counts, err := s.Groups(cmd.Context(), q, store.Column(by))

@@ -29,19 +29,19 @@ func newScoreCmd(p *place) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "score [QUERY]",
 		Short: "Score traces with a reward",
-		Long: `Score evaluates the traces that a query chooses in the sandbox, as merit eval does
-trajectories, and writes what came of it into the store as reward spans: one for
-the trace, with its outcome, and its score if it is scored; and one for each span
-that the reward gave a step output.
+		Long: `Score evaluates the traces that match a query in the sandbox, as merit eval does with
+trajectories. It writes the results into the store as reward spans: one for the trace, with
+its outcome and, if scored, its score; and one for each span for which the reward returned
+a step output.
 
-Scoring again with the same reward changes nothing, unless the trace has changed;
-another reward, or another version of it, stands beside those before. What is
-written is the same at any --parallel.
+Scoring again with the same reward changes nothing, unless the trace has changed. Results
+of another reward, or another version, are stored in addition. The results do not depend on
+--parallel.
 
-A reward finds the spans that are no calls of models in metadata as spans, the
-names of the agents as agents, and what all calls cost as usage.
+A reward finds the spans that are not model calls in metadata as spans, the names of the
+agents as agents, and the total cost of all calls as usage.
 
-The exit code is 9 if any trace has no score.`,
+The exit code is 9 if a trace has no score.`,
 		Example: "  merit traces score --reward examples/traces/voting/reward.py agent=council scored=false",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    o.run,

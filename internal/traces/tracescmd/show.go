@@ -23,9 +23,9 @@ func newShowCmd(p *place) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "show ID",
 		Short: "Show a trace as a timeline",
-		Long: `Show prints what happened, in the order of the starts: calls of models with the
-messages that are new and the answer, tools with what they were given and said,
-votes and answers of agents, rewards. With --json it prints the whole trace.`,
+		Long: `Show prints the spans of a trace in order of their starts: model calls with new messages
+and the answer, tools with their inputs and outputs, votes and answers of agents, and
+rewards. With --json, it prints the whole trace.`,
 		Example: "  merit traces show 4f2a --full",
 		Args:    console.Exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ votes and answers of agents, rewards. With --json it prints the whole trace.`,
 			})
 		},
 	})
-	cmd.Flags().BoolVar(&full, "full", false, "print texts whole")
+	cmd.Flags().BoolVar(&full, "full", false, "print texts in full")
 	return cmd
 }
 

@@ -20,18 +20,18 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
 		Short: "List, score, export and import traces",
-		Long: `Traces works on a store of traces: the file, or the Postgres server, of --store,
-else of the variable MERIT_TRACES, else traces.db in the working directory.
+		Long: `Traces works on a store of traces: the file or Postgres server of --store, else of the
+variable MERIT_TRACES, else traces.db in the working directory.
 
-A query is words of the form KEY=VALUE, all of which must hold; several values
-of one key are joined by commas:
+A query consists of words KEY=VALUE, and a trace must match all of them. Separate several
+values of one key by commas:
 
   agent=planner,solver  task=sum  status=ok|error|open  id=…
   reward>=0.5  reward<=1  scored=true|false  meta.KEY=VALUE
   since=2026-11-01  before=24h  limit=100  order=newest|oldest`,
 	})
 	p := &place{host: h}
-	cmd.PersistentFlags().StringVar(&p.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
+	cmd.PersistentFlags().StringVar(&p.address, "store", "", "trace store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
 	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newDeleteCmd(p), newPruneCmd(p))
 	return cmd
 }

@@ -28,21 +28,21 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "ui",
 		Short: "Show runs and traces in a browser",
-		Long: `Ui serves pages about runs, groups, steps and traces, and updates them live. By
-default it accepts connections from this machine only. The pages load nothing from
-other hosts and are read-only. With --key-file, anyone who signs in with the key in
-that file can write labels; ui creates the file with a new key if it does not exist.
+		Long: `Ui serves pages about runs, groups, steps and traces, which update as things happen. It
+listens on this machine only, contacts no other host, and is read-only unless you give
+--key-file: a user who signs in with the key in that file can write labels. If the file
+does not exist, ui creates it with a new key.
 
-An address that other machines can reach needs a key, even for reading. It is better
-to keep the default address and connect through ssh -L 8720:127.0.0.1:8720 HOST.`,
+An address that other machines can reach needs a key for reading, too. It is safer to keep
+the server on this machine and connect with ssh -L 8720:127.0.0.1:8720 HOST.`,
 		Example: "  merit ui\n  merit ui --runs runs --listen 127.0.0.1:0 --open\n  merit ui --store traces.db --key-file ui.key",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.StringVar(&o.config.Runs, "runs", "runs", "folder with run directories, at any depth, or a run directory")
-	f.StringVar(&o.config.Store, "store", "", "store of traces: a file, or postgres://… (default: $MERIT_TRACES, else traces.db if it exists)")
-	f.StringVar(&o.config.Listen, "listen", ui.DefaultListen, "HOST:PORT; port 0 chooses a free port")
-	f.StringArrayVar(&o.config.Names, "name", nil, "a host name by which browsers reach the server, in addition to its addresses and localhost (repeatable)")
+	f.StringVar(&o.config.Runs, "runs", "runs", "a run directory, or a folder that contains run directories at any depth")
+	f.StringVar(&o.config.Store, "store", "", "trace store: a file, or postgres://… (default: $MERIT_TRACES, else traces.db if it exists)")
+	f.StringVar(&o.config.Listen, "listen", ui.DefaultListen, "HOST:PORT; port 0 selects a free port")
+	f.StringArrayVar(&o.config.Names, "name", nil, "a further name by which browsers reach the server, in addition to its addresses and localhost (repeatable)")
 	console.Certificates(cmd, &o.config.TLS.Cert, &o.config.TLS.Key, &o.config.TLS.ClientCA)
 	return cmd
 }
@@ -97,7 +97,7 @@ func show(url string) error {
 		program = "open"
 	}
 	if err := exec.Command(program, url).Start(); err != nil {
-		return &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "open", What: "could not open a browser", Err: err, Hint: "open " + url + " yourself"}
+		return &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "open", What: "cannot open a browser", Err: err, Hint: "open " + url + " yourself"}
 	}
 	return nil
 }

@@ -1,16 +1,15 @@
-// Package channel is what a reward and its host say to each other about
-// programs: instances of an interpreter that the reward opens beside itself, to
-// run what it does not trust. A message is a line and a text; the host answers
-// each at once.
+// Package channel is the protocol between a reward and its host about programs:
+// interpreter instances that the reward opens to run code that it does not trust. A
+// message is a line and a text; the host answers each at once.
 //
 //	open LANGUAGE          a program that has run nothing     → opened HANDLE 0
 //	ask HANDLE FUEL\nTEXT  one exchange with it               → answered FUEL LENGTH\nTEXT
 //	                       or, and then the program is gone,  → out_of_fuel, out_of_memory or crashed, likewise
 //	close HANDLE                                              → closed 0 0
 //
-// FUEL is what an exchange may take, and what it took. A message that cannot be
-// followed is answered with refused 0 LENGTH\nTEXT. Every line ends with a line
-// feed, every number is a decimal, and LENGTH counts the bytes of the text.
+// FUEL is the budget of an exchange, and in the answer the fuel used. The answer to
+// an invalid message is refused 0 LENGTH\nTEXT. Every line ends with a line feed,
+// every number is decimal, and LENGTH counts the bytes of the text.
 package channel
 
 import (
@@ -21,14 +20,14 @@ import (
 	"unicode/utf8"
 )
 
-// What a reward may ask for.
+// The messages of a reward.
 const (
 	Open  = "open"
 	Ask   = "ask"
 	Close = "close"
 )
 
-// How the host answers.
+// The answers of the host.
 const (
 	Opened      = "opened"
 	Answered    = "answered"
@@ -39,7 +38,7 @@ const (
 	Refused     = "refused"
 )
 
-// MaxLine bounds the first line of a message in bytes.
+// MaxLine limits the first line of a message, in bytes.
 const MaxLine = 64
 
 // Message is a message from a reward.
@@ -51,7 +50,7 @@ type Message struct {
 	Text     []byte // UTF-8; shares the memory of what was parsed
 }
 
-// Parse reads a message. The error is for the reward's author.
+// Parse parses a message. Its error is shown to the reward's author.
 func Parse(data []byte) (m Message, err error) {
 	line, rest, ended := bytes.Cut(data, []byte{'\n'})
 	if !ended || len(line) >= MaxLine {
@@ -84,8 +83,8 @@ func Parse(data []byte) (m Message, err error) {
 	return m, nil
 }
 
-// Append appends an answer: what became of the message, the number that belongs
-// to it, and a text.
+// Append appends an answer: the kind, the number that belongs to it, and a
+// text.
 func Append(b []byte, what string, number uint64, text []byte) []byte {
 	return append(fmt.Appendf(b, "%s %d %d\n", what, number, len(text)), text...)
 }

@@ -6,13 +6,13 @@ import (
 	"unicode/utf16"
 )
 
-// maxAbortText bounds the message of env.abort in bytes.
+// maxAbortText limits the message of env.abort, in bytes.
 const maxAbortText = 2048
 
 var errAbort = errors.New("abort() was called")
 
-// abort is AssemblyScript's env.abort(message, file, line, column): strings
-// are UTF-16 with their size in bytes before them.
+// abort implements AssemblyScript's env.abort(message, file, line, column).
+// Strings are UTF-16 with their size in bytes before them.
 func (i *Instance) abort(p []uint64) {
 	s := &Stop{Kind: Trap, Text: errAbort.Error()}
 	if text := i.utf16(uint32(p[0])); text != "" {

@@ -1,8 +1,8 @@
-// Package engine runs metered modules on wazero: it compiles them, keeps
-// programs and states in a private cache, instantiates, calls, snapshots and
-// restores them, and gives them the few host functions that are always there.
-// It is the only door to wazero and knows nothing of rewards.
+// Package engine runs metered modules on wazero. It compiles them, stores programs
+// and states in a private cache, instantiates, calls, snapshots and restores them,
+// and provides the few host functions that every module may use. Only this package
+// uses wazero. It knows nothing about rewards.
 //
-// Below it lie the guests' memory (memory), what they find around them (wasi)
-// and the cache on disk (cache).
+// Its subpackages are memory (the guests' memory), wasi (the system interface of
+// guests) and cache (the cache on disk).
 package engine

@@ -37,8 +37,9 @@ type Engine struct {
 	space     memory.Space
 }
 
-// New returns an engine. A cache that cannot be opened is gone without; the
-// error, cache.ErrUntrusted, is that others could have written to it.
+// New returns an engine. If the cache cannot be opened, the engine works
+// without it. The error cache.ErrUntrusted means that others could have written
+// to the cache.
 func New(o Options) (*Engine, error) {
 	liftCeiling()
 	e := &Engine{options: o, watch: newWatchdog()}
@@ -58,15 +59,15 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// uncached says why the cache is of no use, which costs time only.
+// uncached logs why the cache cannot be used, which only costs time.
 func (e *Engine) uncached(err error) {
 	if err != nil && e.options.Warn != nil {
 		e.warned.Do(func() { e.options.Warn(err) })
 	}
 }
 
-// Close ends the engine's goroutine and frees what was preloaded. Programs are
-// closed on their own.
+// Close stops the engine's goroutine and frees preloaded programs. Other
+// programs are closed separately.
 func (e *Engine) Close() {
 	for _, p := range e.preloaded {
 		p.Close(context.Background())
@@ -74,8 +75,8 @@ func (e *Engine) Close() {
 	e.watch.close()
 }
 
-// Preload compiles a module for every Compile of it to come. It is not safe for
-// concurrent use.
+// Preload compiles a module for all later calls of Compile with it. It is not
+// safe for concurrent use.
 func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
 	p, err := e.Compile(ctx, m, o, func(*fuel.Info) error { return nil })
 	if err != nil {
@@ -88,23 +89,23 @@ func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
 	return nil
 }
 
-// Detach readies the engine for a process that soon can open nothing and may
-// not map more than some bytes: what memories need of the system is open, the
-// cache is given up, and memories beyond that are copied.
+// Detach prepares the engine for a process that soon cannot open files and may
+// map only mostMapped bytes. It opens what memories need from the system and
+// drops the cache. Memories beyond the limit are copied.
 func (e *Engine) Detach(mostMapped int64) {
 	e.space.New(memory.PageBytes).Free()
 	e.cache, e.space.Most = nil, mostMapped
 }
 
-// Keep puts content into the cache under a name, for Recall by the same build
-// of the program: what host functions gave to a guest is part of a state.
+// Keep caches content under a name, for Recall by the same build of the
+// program: a state also contains what host functions gave to a guest.
 func (e *Engine) Keep(name string, content []byte) {
 	if e.cache != nil {
 		e.uncached(e.cache.Keep(name, content))
 	}
 }
 
-// Recall returns what was kept under a name, or nil.
+// Recall returns the content that was cached under a name, or nil.
 func (e *Engine) Recall(name string) []byte {
 	if e.cache == nil {
 		return nil
@@ -118,5 +119,6 @@ func (e *Engine) Recall(name string) []byte {
 //go:linkname callStackCeiling github.com/tetratelabs/wazero/internal/engine/interpreter.callStackCeiling
 var callStackCeiling int
 
-// liftCeiling leaves nested calls to the depth that the meter counts.
+// liftCeiling leaves the limit of nested calls to the depth that the meter
+// counts.
 var liftCeiling = sync.OnceFunc(func() { callStackCeiling = math.MaxInt })

@@ -13,28 +13,27 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
-// A program in the cache is a folder with three things: what the gate found
-// and the meter added, the skeleton of the metered module, and wazero's folder
-// with the native code. wazero would read, validate and digest the whole
-// module again to find its code, which takes longer than all the rest: so the
-// code lies there under the name of the skeleton's, which has the same
-// functions, types and sizes. That wazero took it from there is checked, so a
-// wazero that reads it in another way, or a processor that needs other code,
-// only costs a new compilation.
+// A cached program is a folder with three things: the results of the gate and the
+// meter, the skeleton of the metered module, and wazero's folder with the native code.
+// To find its code, wazero would read, validate and hash the whole module again, which
+// takes longer than everything else. The code is therefore stored under the name of the
+// skeleton's code; the skeleton has the same functions, types and sizes. The engine
+// checks that wazero used the stored code. A wazero that reads it differently, or a CPU
+// that needs other code, only costs a new compilation.
 const (
 	metaFile     = "meta.json"
 	skeletonFile = "skeleton.wasm"
 	hollowDir    = "hollow"
 )
 
-// programKey names what a module becomes under these options. The options'
-// function is not part of it: it is asked again.
+// programKey names what a module becomes with these options. The function in
+// the options is not part of the key: it is called again.
 func programKey(digest string, o fuel.Options) string {
 	o.AllowImport = nil
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "program %d %+v %s", fuel.Version, o, digest)))
 }
 
-// file completes the folder of a program whose code is there.
+// file completes the folder of a program whose code exists.
 func (p *Program) file(ctx context.Context, dir string) error {
 	skeleton := p.meta.Skeleton()
 	hollow := &Program{engine: p.engine}
@@ -61,7 +60,8 @@ func (p *Program) file(ctx context.Context, dir string) error {
 		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600))
 }
 
-// recall opens a program from the cache, if it is there. The error is check's.
+// recall opens a program from the cache if it is cached. The error comes from
+// check.
 func (p *Program) recall(ctx context.Context, o fuel.Options, check func(*fuel.Info) error) (known bool, err error) {
 	dir, ok := p.engine.cache.Find(p.key)
 	if !ok {
@@ -92,7 +92,7 @@ func (p *Program) recall(ctx context.Context, o fuel.Options, check func(*fuel.I
 
 var errOtherCode = errors.New("wazero did not use the code in the cache")
 
-// reopen makes the program of a skeleton and the code in dir.
+// reopen makes the program from a skeleton and the code in dir.
 func (p *Program) reopen(ctx context.Context, skeleton []byte, dir string) error {
 	before, err := statCode(dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Program) reopen(ctx context.Context, skeleton []byte, dir string) error
 	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
 }
 
-// codeFile returns the only file in the only folder that wazero has made.
+// codeFile returns the only file in the only folder that wazero wrote.
 func codeFile(dir string) (string, error) {
 	found, err := fs.Glob(os.DirFS(dir), "wazero-*/*")
 	if err == nil && len(found) != 1 {

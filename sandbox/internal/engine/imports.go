@@ -19,7 +19,7 @@ type Import struct {
 	Call            func(i *Instance, stack []uint64)
 }
 
-// hostCallFuel is the price of a host call; what a call moves comes on top.
+// hostCallFuel is the fuel of a host call, in addition to the bytes that it moves.
 const hostCallFuel = 64
 
 // link instantiates the host modules that a module imports from.
@@ -68,7 +68,8 @@ func valueTypes(letters string) []api.ValueType {
 	return types
 }
 
-// Known reports whether an import names one of imports with its signature.
+// Known reports whether imports contain the import, and whether its signature
+// matches.
 func Known(imports []Import, i fuel.Import) (exists, fits bool) {
 	for _, have := range imports {
 		if have.Module == i.Module && have.Name == i.Name {
@@ -90,5 +91,5 @@ func fuelTypes(letters string, types []fuel.ValueType) bool {
 	return true
 }
 
-// Imports returns every host function of the engine.
+// Imports returns all host functions of the engine.
 func (e *Engine) Imports() []Import { return e.options.Imports }

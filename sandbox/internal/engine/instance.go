@@ -41,7 +41,7 @@ type Instance struct {
 	origin   *State // what Restore brings back
 }
 
-// mostPages is what 32 bits can address.
+// mostPages is how many pages 32 bits can address.
 const mostPages = 1 << 16
 
 // Instantiate makes an instance whose memory may hold up to memoryBytes. No
@@ -106,7 +106,7 @@ func (i *Instance) Func(name string) *Func {
 }
 
 // TableFunc returns the function at an index of the first table, or nil if
-// there is none of this type. Types are letters as those of Import.
+// there is none with this type. Types are letters as in Import.
 func (i *Instance) TableFunc(index uint32, params, results string) (f *Func) {
 	defer func() {
 		if recover() != nil { // wazero's answer to a wrong index or type
@@ -116,8 +116,8 @@ func (i *Instance) TableFunc(index uint32, params, results string) (f *Func) {
 	return &Func{table.LookupFunction(i.module, 0, index, valueTypes(params), valueTypes(results))}
 }
 
-// Start returns what was the module's start function, or nil. It must be
-// called before anything else.
+// Start returns the module's original start function, or nil. It must be called
+// before anything else.
 func (i *Instance) Start() *Func {
 	if i.program.meta.Start == "" {
 		return nil
@@ -125,7 +125,7 @@ func (i *Instance) Start() *Func {
 	return i.Func(i.program.meta.Start)
 }
 
-// Budget bounds what happens between Begin and End.
+// Budget limits what happens between Begin and End.
 type Budget struct {
 	Fuel  uint64
 	Depth uint64
@@ -138,7 +138,7 @@ func (i *Instance) Begin(ctx context.Context, b Budget) {
 	i.program.engine.watch.begin(&i.guard, ctx, b.Wall, i.tank)
 }
 
-// fill is Begin without a watch.
+// fill is Begin without the watchdog.
 func (i *Instance) fill(b Budget) {
 	i.budget, i.hostFuel, i.stop = b.Fuel, 0, nil
 	i.world.Answer, i.world.Refused = nil, i.world.Refused[:0]
@@ -151,9 +151,9 @@ func (i *Instance) fill(b Budget) {
 
 func (i *Instance) used() uint64 { return uint64(int64(i.budget)-i.tank.left()) + i.hostFuel }
 
-// End closes the series and returns the fuel it took. The Stop is not nil if
-// the series is over its budget though every call returned, or was killed: then
-// it counts for the whole budget.
+// End ends the series and returns the fuel it used. The Stop is not nil if the
+// series exceeded its budget although every call returned, or was killed; the
+// fuel used is then the whole budget.
 func (i *Instance) End() (used uint64, stop *Stop) {
 	if killed := i.guard.end(); killed != nil {
 		return i.budget, killed
@@ -164,12 +164,12 @@ func (i *Instance) End() (used uint64, stop *Stop) {
 	return used, nil
 }
 
-// Refused is what the guest asked the system for since Begin and did not get,
-// valid until the next Begin.
+// Refused returns what the system refused the guest since Begin. It is valid
+// until the next Begin.
 func (i *Instance) Refused() []wasi.Refusal { return i.world.Refused }
 
-// Call calls f, which has at most one result. Arguments of a wrong number are
-// a bug of the caller.
+// Call calls f, which has at most one result. A wrong number of arguments is a
+// bug of the caller.
 func (i *Instance) Call(f *Func, args ...uint64) (uint64, *Stop) {
 	copy(i.stack[:], args)
 	if err := f.function.CallWithStack(&i.context, i.stack[:max(len(args), 1)]); err != nil {
@@ -178,7 +178,7 @@ func (i *Instance) Call(f *Func, args ...uint64) (uint64, *Stop) {
 	return i.stack[0], nil
 }
 
-// Size is the size of the memory in bytes, 0 if there is none.
+// Size returns the size of the memory in bytes, 0 if there is none.
 func (i *Instance) Size() uint32 {
 	if i.memory == nil {
 		return 0
@@ -186,8 +186,7 @@ func (i *Instance) Size() uint32 {
 	return i.memory.Size()
 }
 
-// MemoryDenied reports whether the guest asked for more memory than it may
-// have since Begin.
+// MemoryDenied reports whether the guest was refused memory since Begin.
 func (i *Instance) MemoryDenied() bool { return i.linear != nil && i.linear.Denied() }
 
 // Bytes returns a view of guest memory, valid until the guest runs again.
@@ -198,9 +197,9 @@ func (i *Instance) Bytes(ptr, size uint32) ([]byte, bool) {
 	return i.memory.Read(ptr, size)
 }
 
-// callContext is the context of calls into guests: host functions find their
-// instance in it without a search or an allocation. Deadlines are the
-// watchdog's business.
+// callContext is the context of calls into guests. Host functions find their
+// instance in it without a search or an allocation. The watchdog handles
+// deadlines.
 type callContext struct{ instance *Instance }
 
 // Deadline implements context.Context.

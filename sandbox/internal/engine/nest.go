@@ -2,15 +2,14 @@ package engine
 
 import "github.com/merit-rl/merit/sandbox/internal/engine/wasi"
 
-// Channel is where a guest may have programs run beside itself: Instance.Channel
-// may hold one.
+// Channel lets a guest run other programs. Instance.Channel may hold one.
 type Channel = wasi.Channel
 
 // Nest runs work, which calls into another instance, from within a host
-// function of i. Its fuel is at most what i has left, and is taken from it; it
-// is bounded by the same clock and context. The Stop says how the other's call
-// ended early; where that is because i has no more fuel, or because i is to be
-// stopped, Nest does not return.
+// function of i. The other instance gets at most the fuel that i has left,
+// which is taken from i, and the same clock and context. The Stop is how the
+// other call stopped early. If i itself has no more fuel or must stop, Nest
+// does not return.
 func (i *Instance) Nest(other *Instance, b Budget, work func() *Stop) (used uint64, stop *Stop) {
 	left, _ := i.watch.left(i.tank)
 	rest := uint64(max(left-int64(i.hostFuel), 0))
@@ -35,8 +34,8 @@ func (i *Instance) Nest(other *Instance, b Budget, work func() *Stop) (used uint
 	return used, stop
 }
 
-// Guarded runs work and returns how it ended: a Charge outside of a call into
-// the guest that finds no fuel left is the end of work as well.
+// Guarded runs work and returns how it stopped. A Charge outside of a call into
+// the guest that finds no fuel also stops work.
 func Guarded(work func() *Stop) (stop *Stop) {
 	defer func() {
 		switch r := recover().(type) {
@@ -50,15 +49,15 @@ func Guarded(work func() *Stop) (stop *Stop) {
 	return work()
 }
 
-// turn has the guard watch over another tank: that of the guest that runs now.
+// turn makes the guard watch another tank: that of the guest that now runs.
 func (g *guard) turn(t tank) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tank = t
 }
 
-// back is turn to the guard's own tank, from which what the other has used, at
-// most so much, is taken unless the watchdog is draining it.
+// back makes the guard watch its own tank again, and takes from it what the
+// other guest used, at most most, unless the watchdog is draining it.
 func (g *guard) back(own tank, other func() uint64, most uint64) (used uint64, killed *Stop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,8 +68,8 @@ func (g *guard) back(own tank, other func() uint64, most uint64) (used uint64, k
 	return used, g.killed
 }
 
-// left is what a tank that the guard watches over holds, and whether its guest
-// was killed: the watchdog may be draining it.
+// left returns the fuel in a tank that the guard watches, and the Stop if its
+// guest was killed: the watchdog may be draining the tank.
 func (g *guard) left(t tank) (int64, *Stop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

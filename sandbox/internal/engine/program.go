@@ -30,28 +30,27 @@ type Program struct {
 	Process Process
 }
 
-// Module is what Compile takes: WebAssembly that is read only if the cache has
-// nothing of it.
+// Module is the input of Compile: WebAssembly that is read only if it is not
+// cached.
 type Module struct {
 	Title  string // for people
 	Digest string // SHA-256 in hex; not needed without a cache
 	Read   func() ([]byte, error)
 }
 
-// Bytes is a module in memory.
+// Bytes returns a module in memory.
 func Bytes(wasm []byte) Module {
 	return Module{"", fmt.Sprintf("%x", sha256.Sum256(wasm)), func() ([]byte, error) { return wasm, nil }}
 }
 
-// ErrInvalid says that a module is not valid WebAssembly 2.0.
+// ErrInvalid means that a module is not valid WebAssembly 2.0.
 var ErrInvalid = errors.New("not valid WebAssembly 2.0")
 
-// Compile takes a module through gate, meter, validation and compiler, all but
-// the last of which are known to have been passed where the cache has the
-// program. Check looks at what the gate has found before anything dear is
-// done. The error is a *fuel.Refused, ErrInvalid, the compiler's, or what Read
-// or check returned. A program has a wazero runtime of its own, so closing it frees
-// everything.
+// Compile passes a module through gate, meter, validation and compiler. If the
+// program is cached, it has already passed all but the last. check examines the
+// gate's findings before expensive work begins. The error is a *fuel.Refused,
+// ErrInvalid, the compiler's, or what Read or check returned. A program has its
+// own wazero runtime, so closing it frees everything.
 func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check func(*fuel.Info) error) (*Program, error) {
 	if shared, ok := e.preloaded[programKey(m.Digest, o)]; ok {
 		p := *shared
@@ -91,7 +90,7 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 	return p, nil
 }
 
-// build compiles what the meter wrote, and files it if there is a cache.
+// build compiles the output of the meter, and caches it if there is a cache.
 func (p *Program) build(ctx context.Context) error {
 	var unkept error
 	if p.engine.cache != nil {
@@ -109,8 +108,8 @@ func (p *Program) build(ctx context.Context) error {
 	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
 }
 
-// buildInto compiles into a folder and files that. After an error the program
-// may be compiled all the same.
+// buildInto compiles into a folder and caches that. After an error the program
+// may nevertheless be compiled.
 func (p *Program) buildInto(ctx context.Context) error {
 	dir, err := p.engine.cache.Scratch()
 	if err != nil {
@@ -126,8 +125,8 @@ func (p *Program) buildInto(ctx context.Context) error {
 	return p.engine.cache.Put(p.key, dir)
 }
 
-// open compiles a module in a runtime of its own, with a folder for wazero's
-// cache if dir is not empty.
+// open compiles a module in its own runtime. If dir is not empty, it is
+// wazero's cache folder.
 func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error) {
 	c := wazero.NewRuntimeConfigInterpreter()
 	if !p.engine.options.Interpreter {
@@ -144,7 +143,7 @@ func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error)
 	return err
 }
 
-// validate checks the original of a module without running or compiling it:
+// validate checks the original module without running or compiling it, because
 // the metered form of an invalid module may be valid.
 func validate(ctx context.Context, wasm []byte) error {
 	r := wazero.NewRuntimeWithConfig(ctx, config(wazero.NewRuntimeConfigInterpreter()))
@@ -159,13 +158,13 @@ func config(c wazero.RuntimeConfig) wazero.RuntimeConfig {
 	return c.WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false).WithCloseOnContextDone(false)
 }
 
-// Key names what the module and the options made; empty without a cache.
+// Key identifies the module and the options; it is empty without a cache.
 func (p *Program) Key() string { return p.key }
 
-// Info is what the gate found.
+// Info returns what the gate found.
 func (p *Program) Info() *fuel.Info { return p.meta.Info }
 
-// Close frees the program; its instances must be closed before.
+// Close frees the program; its instances must be closed first.
 func (p *Program) Close(ctx context.Context) {
 	if p.shared {
 		return

@@ -10,12 +10,11 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
 )
 
-// wazero's memories cannot shrink, and a failed growth goes unnoticed. Both
-// matter here: a guest that grew must be restored to the size of its snapshot,
-// and a guest that was refused memory ended for that reason. The struct behind
-// api.Memory has exported fields for its bytes and its maximum, so they can be
-// set without a fork. The tests of this package hold that to the pinned
-// version.
+// wazero's memories cannot shrink, and wazero does not report a failed growth. Both
+// matter here: a guest that grew must be restored to the size of its snapshot, and the
+// outcome must say when a guest was refused memory. The struct behind api.Memory has
+// exported fields for its bytes and its maximum, so they can be set without a fork. The
+// tests of this package check that for the pinned version.
 
 var errShrink = errors.New("wazero's memory has changed its form: cannot restore its size")
 
@@ -27,8 +26,8 @@ func liftMaximum(m api.Memory) {
 }
 
 // shrink sets the size of m to size, a whole number of pages. The engine reads
-// the size anew after a growth only, so the last page is taken off and grown
-// again.
+// the size anew only after a growth, so shrink removes the last page and grows
+// m by one page.
 func shrink(m api.Memory, size uint32) error {
 	if m.Size() == size {
 		return nil

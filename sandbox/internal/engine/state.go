@@ -7,10 +7,10 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine/wasi"
 )
 
-// State is what an instance holds between two calls: memory, globals, the
-// clock, the random numbers and the open files behind WASI. It never changes,
-// and every instance of its program may begin with it and share its memory
-// until it writes there, so that a module has to start only once.
+// State is the state of an instance between two calls: memory, globals, and
+// WASI's clock, random numbers and open files. It never changes. Every instance
+// of its program may start from it, and shares its memory until it writes
+// there, so that a module has to start only once.
 type State struct {
 	globals []uint64
 	system  wasi.State
@@ -19,7 +19,7 @@ type State struct {
 
 var errState = errors.New("the memory cannot hold the state")
 
-// Snapshot takes the state that Restore brings back from now on.
+// Snapshot takes the state to which Restore resets the instance from now on.
 func (i *Instance) Snapshot() (*State, error) {
 	s := &State{system: i.world.State.Clone()}
 	for _, g := range i.globals {
@@ -38,8 +38,8 @@ func (i *Instance) Snapshot() (*State, error) {
 	return s, nil
 }
 
-// Adopt brings a new instance to a state that was taken of another one. After
-// an error the instance must be closed.
+// Adopt sets a new instance to a state of another instance. After an error the
+// instance must be closed.
 func (i *Instance) Adopt(s *State) error {
 	i.origin = s
 	if i.linear == nil {
@@ -56,8 +56,8 @@ func (i *Instance) Adopt(s *State) error {
 	return i.Restore()
 }
 
-// Restore brings the instance back to its state. After an error the instance
-// must be closed.
+// Restore resets the instance to its state. After an error the instance must be
+// closed.
 func (i *Instance) Restore() error {
 	i.world.State = i.origin.system.Clone()
 	for n, g := range i.globals {
@@ -73,8 +73,8 @@ func (i *Instance) Restore() error {
 	return shrink(i.memory, size)
 }
 
-// Close frees the state; the instances that began with it must be closed
-// before.
+// Close frees the state; the instances that started from it must be closed
+// first.
 func (s *State) Close() { s.memory.Close() }
 
 // Restorable reports whether memory and globals are the whole state.

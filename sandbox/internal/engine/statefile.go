@@ -11,9 +11,9 @@ import (
 var errStateFile = errors.New("not a state")
 
 // Append encodes the state: clock, random numbers, the globals and the size of
-// the memory, each as a number of 64 bits with its count before it, and then
-// the pages that are not zero with their numbers. It reports false if the
-// state cannot be kept, because files are open.
+// the memory, each as 64-bit numbers after their count, and then the pages that
+// are not zero with their numbers. It returns false if the state cannot be
+// stored because files are open.
 func (s *State) Append(out []byte) ([]byte, bool) {
 	if s.system.HasOpen() {
 		return nil, false
@@ -37,7 +37,7 @@ func (s *State) Append(out []byte) ([]byte, bool) {
 	return out, true
 }
 
-// ParseState decodes what Append wrote.
+// ParseState decodes the output of Append.
 func ParseState(data []byte) (*State, error) {
 	s, bad := &State{}, false
 	take := func() uint64 {
@@ -77,7 +77,7 @@ func ParseState(data []byte) (*State, error) {
 	return s, stateError(bad)
 }
 
-// maxMemory is what 65,536 pages hold.
+// maxMemory is the size of 65,536 pages.
 const maxMemory = 1 << 32
 
 func stateError(bad bool) error {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind says why a call into a guest ended early.
+// Kind is the reason why a call into a guest stopped early.
 type Kind int
 
 // The kinds.
@@ -19,7 +19,7 @@ const (
 	Cancelled             // the watchdog: context
 )
 
-// Stop is the end of a call that did not return.
+// Stop describes how a call ended that did not return.
 type Stop struct {
 	Kind Kind
 	Code uint32
@@ -30,7 +30,7 @@ type Stop struct {
 // outOfBounds is how the runtime describes an access outside of the memory.
 const outOfBounds = "out of bounds memory access"
 
-// OutOfBounds reports whether the guest accessed what lies outside of its memory.
+// OutOfBounds reports whether the guest accessed bytes outside of its memory.
 func (s *Stop) OutOfBounds() bool { return s.Kind == Trap && s.Text == outOfBounds }
 
 // Error describes the stop.
@@ -52,7 +52,7 @@ func (s *Stop) Error() string {
 	return s.Text
 }
 
-// Abort ends the running call from within a host function.
+// Abort stops the running call from within a host function.
 func (i *Instance) Abort(err error) { i.end(&Stop{Kind: Refused, Err: err}) }
 
 func (i *Instance) end(s *Stop) {
@@ -60,7 +60,7 @@ func (i *Instance) end(s *Stop) {
 	panic(s)
 }
 
-// Charge takes fuel for the work of a host function. It is kept apart from the
+// Charge takes fuel for the work of a host function. It does not use the
 // guest's counter, which the watchdog may be writing to.
 func (i *Instance) Charge(n uint64) {
 	if i.hostFuel += n; i.hostFuel > i.budget {

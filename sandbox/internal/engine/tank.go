@@ -17,18 +17,18 @@ func (t tank) fill(n uint64) {
 
 func (t tank) left() int64 { return int64(t.fuel.Get() + t.reserve.Get()) }
 
-// take takes n, of which there must be as much, from the reserve first: the
-// slice is the guest's.
+// take takes n, which must not be more than the tank holds, from the reserve
+// first: the slice belongs to the guest.
 func (t tank) take(n uint64) {
 	kept := min(n, t.reserve.Get())
 	t.reserve.Set(t.reserve.Get() - kept)
 	t.fuel.Set(t.fuel.Get() - (n - kept))
 }
 
-// drain leaves no slice to hand out any more. The guest may be running: what it
-// is about to write to its reserve is overwritten when this is done again. The
-// slice is left alone, being over soon: a runtime may store a counter byte by
-// byte, and one of which the guest writes a part meanwhile could become any.
+// drain empties the reserve. The guest may be running and write to its reserve,
+// so drain must be repeated. It does not touch the slice, which is soon used
+// up: a runtime may store a counter byte by byte, and a counter of which the
+// guest writes a part meanwhile could take any value.
 func (t tank) drain() { t.reserve.Set(drained) }
 
 // drained is a reserve below every sum with a slice, further down a subtraction

@@ -13,10 +13,10 @@ const (
 	watchIdle  = 100                    // ticks without a running guest before the watchdog sleeps
 )
 
-// watchdog is the last resort against guests that fuel does not stop in time,
-// and stops them when the caller's context ends: it drains their tank until the
-// call has returned, since what a guest writes may overwrite it. It never
-// touches a guest that is not running.
+// watchdog is the last resort against guests that fuel does not stop in time.
+// It also stops guests when the caller's context ends. It drains their tank
+// until the call has returned, because a write of the guest may undo that. It
+// never touches a guest that is not running.
 type watchdog struct {
 	mu     sync.Mutex
 	guards map[*guard]struct{}
@@ -27,7 +27,7 @@ type watchdog struct {
 	ended  chan struct{}
 }
 
-// guard is what the watchdog knows of one instance.
+// guard is the watchdog's record of one instance.
 type guard struct {
 	mu       sync.Mutex
 	watch    *watchdog
@@ -64,7 +64,7 @@ func (w *watchdog) remove(g *guard) {
 	delete(w.guards, g)
 }
 
-// begin starts watching; the clock starts at the watchdog's next look, which
+// begin starts watching. The clock starts at the watchdog's next look, which
 // saves reading it here.
 func (w *watchdog) begin(g *guard, ctx context.Context, wall time.Duration, t tank) {
 	g.mu.Lock()
@@ -80,7 +80,7 @@ func (w *watchdog) begin(g *guard, ctx context.Context, wall time.Duration, t ta
 	}
 }
 
-// end stops watching and says whether the guest was killed.
+// end stops watching and returns the Stop if the guest was killed.
 func (g *guard) end() *Stop {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxFiles is enough for the runtime's own, the pipes, the page map and the
-// snapshots of some 250 modules. Times FileBytes, it bounds what files in
-// memory can take that are not mapped.
+// maxFiles is enough for the runtime's files, the pipes, the page map and the snapshots
+// of about 250 modules. maxFiles × FileBytes limits the memory of in-memory files that
+// are not mapped.
 const maxFiles = 256
 
-// Enter puts this process behind the wall for good. What the process needs of
-// files must be open.
+// Enter puts this process into the jail permanently. Files that the process
+// needs must already be open.
 func Enter(l Limits) (Measures, error) {
 	if err := closeInherited(); err != nil {
 		return Measures{}, err
@@ -59,8 +59,8 @@ func Enter(l Limits) (Measures, error) {
 	return m, nil
 }
 
-// closeInherited closes the files that came from whoever started our parent:
-// Go's own are all closed at exec and so still marked for that.
+// closeInherited closes the files that our parent inherited. Go closes its own
+// files at exec, so they are still marked for that.
 func closeInherited() error {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -2,8 +2,8 @@
 
 package jail
 
-// Enter would put this process behind the wall; here there are only an empty
-// environment, a pipe and the supervision of the parent.
+// Enter would put this process into the jail. On this system there are only an
+// empty environment, a pipe and the supervision by the parent.
 func Enter(Limits) (Measures, error) {
 	return Measures{
 		InForce: []string{"own process", "no environment"},

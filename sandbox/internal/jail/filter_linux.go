@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed is what Go's runtime and wazero need once everything is open:
-// memory, threads, time, signals, the pipes, and files in memory for
-// snapshots.
+// allowed lists the system calls that Go's runtime and wazero need once
+// everything is open: memory, threads, time, signals, the pipes, and in-memory
+// files for snapshots.
 var allowed = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FCNTL,
 	unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE,
@@ -26,8 +26,8 @@ var allowed = []uint32{
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 }
 
-// deadly is what only an escaped guest would ask for. Everything else, such as
-// opening a file, fails with EPERM.
+// deadly lists system calls that only an escaped guest would make; they kill
+// the process. Any other call, such as opening a file, fails with EPERM.
 var deadly = []uint32{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
 	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,

@@ -1,20 +1,19 @@
-// Package jail starts processes that can do almost nothing but compute, and
-// watches over them: a copy of the running program, without environment,
-// inherited files or privileges, with limits on memory, files and processor
-// time, behind a filter of system calls where Linux has one. What the process
-// says is not its business.
+// Package jail starts and supervises processes that can do almost nothing but compute:
+// a copy of the running program without environment, inherited files or privileges,
+// with limits on memory, files and CPU time and, where Linux supports it, a filter of
+// system calls. It does not interpret what the process sends.
 package jail
 
 import "time"
 
-// Limits bound a process behind the wall.
+// Limits limit a process in the jail.
 type Limits struct {
 	MemoryBytes uint64        // memory that it can write to
 	FileBytes   uint64        // size of a file in memory
 	CPU         time.Duration // processor time over its whole life, in whole seconds
 }
 
-// Measures says what a wall is made of on this system.
+// Measures lists the restrictions of a jail on this system.
 type Measures struct {
 	InForce []string `json:"in_force"`
 	Missing []string `json:"missing,omitempty"`

@@ -20,8 +20,7 @@ type Process struct {
 	death  Death
 }
 
-// Start runs this program again with one argument, by which it knows what it
-// is for.
+// Start runs this program again with one argument, which tells it its purpose.
 func Start(argument string) (*Process, error) {
 	path, err := self()
 	if err != nil {
@@ -79,21 +78,21 @@ func (p *Process) wait() {
 	close(p.done)
 }
 
-// outOfMemory says whether a process that left text had no memory left. Mostly
-// Go's runtime says so; its collector (1.26, spanQueue.drain) does not look
-// whether it got the memory for its queue and writes to the address 0.
+// outOfMemory reports whether a process that printed text ran out of memory.
+// Usually Go's runtime prints that. Its collector (1.26, spanQueue.drain) does
+// not check whether it got the memory for its queue, and writes to address 0.
 func outOfMemory(text string) bool {
 	return strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory") ||
 		strings.Contains(text, "SIGSEGV") && strings.Contains(text, "addr=0x0\n") && strings.Contains(text, "runtime.(*spanQueue).drain(")
 }
 
-// PID is the number of the process.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has exited.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Kill ends the process and says how it ended, which may have been before.
+// Kill kills the process and returns how it ended, which may have been earlier.
 func (p *Process) Kill() Death {
 	_ = p.cmd.Process.Kill() // an error means that it is gone
 	<-p.done
@@ -101,8 +100,8 @@ func (p *Process) Kill() Death {
 	return p.death
 }
 
-// Death waits a moment for a process that closed its output to end, ends it if
-// it does not, and says how it ended.
+// Death waits for a process that closed its output to exit, kills it after
+// patience, and returns how it ended.
 func (p *Process) Death(patience time.Duration) Death {
 	select {
 	case <-p.done:

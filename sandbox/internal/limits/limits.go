@@ -1,11 +1,11 @@
-// Package limits holds what bounds an evaluation and a module, for the rooms
-// of the sandbox.
+// Package limits holds the limits of an evaluation and a module, for the internal
+// packages of the sandbox.
 package limits
 
 import "time"
 
-// Limits are sandbox.Limits, which says what each field bounds; the compiler
-// holds the two together where the one becomes the other.
+// Limits has the same fields as sandbox.Limits, which documents them. The
+// compiler checks that they match, because the one is converted to the other.
 type Limits struct {
 	Fuel                                uint64
 	MemoryMiB, TableEntries             int

@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	maxBeside = 4       // programs open at one time
-	openFuel  = 500_000 // for what it takes to bring an instance to its snapshot
+	maxBeside = 4       // programs open at once
+	openFuel  = 500_000 // fuel for bringing an instance to its snapshot
 )
 
-// beside is the programs that an evaluation has open beside its reward. It is
-// the host's end of the reward's channel, and the reward is trusted no more
-// there than elsewhere.
+// beside holds the programs that an evaluation has opened. It is the host's end
+// of the reward's channel, where the reward is not trusted either.
 type beside struct {
-	worker *worker // the reward's
+	worker *worker // the worker of the reward
 	ctx    context.Context
 	opened uint32 // handles given out in this evaluation
 	open   []program
 	wanted string // the language for which the evaluation was stopped
 }
 
-// program is one of them. A worker that was left in the midst of an exchange is
-// spoilt.
+// program is an open program. If its worker stopped during an exchange, the
+// worker is spoilt.
 type program struct {
 	handle uint32
 	worker *worker
@@ -41,7 +40,7 @@ type program struct {
 
 func (b *beside) begin(ctx context.Context) { b.ctx, b.opened, b.wanted = ctx, 0, "" }
 
-// end gives back what is still open.
+// end closes the programs that are still open.
 func (b *beside) end() {
 	for _, p := range b.open {
 		p.worker.module.pool.put(p.worker, p.spoilt)
@@ -85,7 +84,7 @@ var errAlone = errors.New("programs cannot be opened here: what is run here runs
 
 var errTooLong = errors.New("the message is longer than sandbox.input_mib allows")
 
-// errWanted ends an evaluation that Module.perform begins again.
+// errWanted stops an evaluation, which Module.perform then starts again.
 var errWanted = errors.New("a program is not loaded yet")
 
 // start opens a program.
@@ -117,7 +116,7 @@ func (b *beside) start(language string) error {
 	return nil
 }
 
-// find returns the place of an open program.
+// find returns the index of an open program.
 func (b *beside) find(handle uint32) (int, error) {
 	at := slices.IndexFunc(b.open, func(p program) bool { return p.handle == handle })
 	if at < 0 {
@@ -140,8 +139,8 @@ func (b *beside) remove(at int) {
 	p.worker.module.pool.put(p.worker, p.spoilt)
 }
 
-// ask hands a request to a program. Whatever ends the program is an answer;
-// what ends the reward meanwhile does not return.
+// ask sends a request to a program. If the program stops, that is its answer;
+// if the reward must stop meanwhile, ask does not return.
 func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 	at, err := b.find(m.Handle)
 	if err != nil {
@@ -164,7 +163,8 @@ func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 	return channel.Append(nil, what, fuel, []byte(why)), nil
 }
 
-// ending says how a program ended, which had been refused memory or not.
+// ending returns how a program stopped. denied means that it had been refused
+// memory.
 func ending(stop *engine.Stop, denied bool) (what, why string) {
 	var v *result.Verdict
 	said := stop.Kind == engine.Refused && errors.As(stop.Err, &v)

@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	inputStep  = 128 << 10 // input that the plain budget is for, in bytes
+	inputStep  = 128 << 10 // bytes of input that the basic budget covers
 	inputScale = 16
 )
 
-// budget is what an evaluation may use.
+// budget returns the budget of an evaluation.
 func (m *Module) budget(input, members int) engine.Budget {
 	l := &m.backend.options.Limits
 	fuel := l.Fuel * uint64(max(members, 1))
@@ -20,9 +20,9 @@ func (m *Module) budget(input, members int) engine.Budget {
 	return engine.Budget{Fuel: fuel, Depth: uint64(l.CallDepth), Wall: l.WallClock}
 }
 
-// startBudget is what the start of an instance may use. That of a script, and
-// of what brings its own warm-up, may take more than an evaluation: an
-// interpreter boots, packages are imported, tables are filled.
+// startBudget returns the budget for the start of an instance. The start of a
+// script, and of a module with its own warm-up, may take more than an
+// evaluation: an interpreter boots, packages are imported, tables are filled.
 func (m *Module) startBudget() engine.Budget {
 	b := m.budget(0, 1)
 	if l := &m.backend.options.Limits; m.longStart() {

@@ -4,9 +4,9 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 )
 
-// describe lets the first session of a script say what it is, before anybody
-// else can see the module. Of a compiled reward it notes what its start was
-// refused.
+// describe lets the first session of a script describe the script, before
+// others can see the module. For a compiled reward, it records what its start
+// was refused.
 func (w *worker) describe() error {
 	d, ok := w.session.(profile.Describer)
 	m := w.module

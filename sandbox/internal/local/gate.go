@@ -12,12 +12,12 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// interpreterTable is room for the tables of interpreters: CPython's has
-// 11,802 entries.
+// interpreterTable is the limit of table entries for interpreters: CPython's
+// table has 11,802.
 const interpreterTable = 20_000
 
-// gate gives the limits of the gate. Those of an interpreter, which is known
-// by its digest, are its own, except for memory.
+// gate returns the limits of the gate. An interpreter is known by its digest,
+// so only the limit of memory applies to it.
 func (b *Backend) gate(interpreter bool) fuel.Limits {
 	l := fuel.DefaultLimits()
 	l.MemoryPages = b.options.MemoryMiB << 4
@@ -34,8 +34,8 @@ func (b *Backend) gate(interpreter bool) fuel.Limits {
 	return l
 }
 
-// examine finds out what kind of reward the gate has let in. A module that is
-// none is refused with every reason.
+// examine finds out what kind of reward a module is that passed the gate. If it
+// is not a reward, the error lists all reasons.
 func (m *Module) examine(info *fuel.Info) error {
 	problems := m.problems(info)
 	if len(problems) == 0 {
@@ -48,8 +48,8 @@ func (m *Module) examine(info *fuel.Info) error {
 	return source.Refusal(m.info.Name, "the module is not a reward: "+strings.Join(said, "; "), ExportHint, nil)
 }
 
-// problems takes over what the gate has found and returns every reason why it
-// is no reward.
+// problems records what the gate found, and returns all reasons why the module
+// is not a reward.
 func (m *Module) problems(info *fuel.Info) []profile.Problem {
 	var problems []profile.Problem
 	if !m.script {
@@ -73,11 +73,12 @@ func (m *Module) problems(info *fuel.Info) []profile.Problem {
 	return problems
 }
 
-// ExportHint says how a module comes to its exports, in each language.
+// ExportHint explains, for each language, how to export the functions of a
+// reward.
 const ExportHint = `Go: import sdk/reward and build with -buildmode=c-shared; Rust: #[no_mangle] pub extern "C" fn and crate-type cdylib; ` +
 	`C and C++: __attribute__((export_name("…"))) and a reactor build; AssemblyScript: export function`
 
-// refused says why the module was not compiled.
+// refused returns why the module was not compiled.
 func (m *Module) refused(err error) error {
 	var gate *fuel.Refused
 	switch {
@@ -85,14 +86,14 @@ func (m *Module) refused(err error) error {
 		return err
 	case errors.As(err, &gate):
 		wasm, _ := m.bytes.Read()
-		return source.Refusal(m.info.Name, "the module was refused", gateHint(wasm), err)
+		return source.Refusal(m.info.Name, "the module was rejected", gateHint(wasm), err)
 	case errors.Is(err, engine.ErrInvalid):
-		return source.Refusal(m.info.Name, "the module was refused", "build it again; it may be damaged", err)
+		return source.Refusal(m.info.Name, "the module was rejected", "build it again; it may be damaged", err)
 	}
 	return source.Refusal(m.info.Name, "the module cannot be compiled", "report it: a valid module should compile", err)
 }
 
-// gateHint says what can be done about a module that the gate refused.
+// gateHint returns the hint for a module that the gate rejected.
 func gateHint(wasm []byte) string {
 	if hint := NotCore(wasm); hint != "" {
 		return hint
@@ -100,14 +101,14 @@ func gateHint(wasm []byte) string {
 	return "build without the features named above, or raise the limits named above if you trust the module"
 }
 
-// NotCore says what to do with bytes that are something else than a core
-// module, or "" if they look like one.
+// NotCore returns the hint for bytes that are not a core module, or "" if they
+// look like one.
 func NotCore(wasm []byte) string {
 	switch {
 	case len(wasm) < 4 || string(wasm[:4]) != "\x00asm":
-		return "this is not a WebAssembly file: give the module that a compiler makes of the source, or a script"
+		return "use the .wasm file that a compiler makes from the source, or a script: this is not a WebAssembly file"
 	case len(wasm) >= 8 && wasm[4] == 0x0d:
-		return "this is a component: build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it"
+		return "build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it: this is a component"
 	}
 	return ""
 }

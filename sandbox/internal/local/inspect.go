@@ -10,16 +10,16 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// Inspection is what a module says before it runs.
+// Inspection is what is known about a module before it runs.
 type Inspection struct {
-	Gate     *fuel.Info    // nil if the gate refused it, or it is a script
-	Refused  *fuel.Refused // nil if it did not
+	Gate     *fuel.Info    // nil if the gate rejected it, or it is a script
+	Refused  *fuel.Refused // why the gate rejected it, or nil
 	Info     reward.Info
 	Manifest abi.Manifest
-	Problems []profile.Problem // why what has passed the gate is no reward
+	Problems []profile.Problem // why a module that passed the gate is not a reward
 }
 
-// Inspect takes a reward as far as Load does before anything is compiled.
+// Inspect does everything that Load does before it compiles the reward.
 func (b *Backend) Inspect(s source.Source) (x Inspection) {
 	m := b.newModule(s)
 	if m.script {

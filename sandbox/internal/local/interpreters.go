@@ -10,8 +10,8 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// interpreter is the module of an interpreter; its digest is known without
-// reading it.
+// interpreter returns the module of an interpreter. Its digest is known without
+// reading the file.
 func (b *Backend) interpreter(i interpreter.Interpreter) engine.Module {
 	return engine.Module{Title: i.Title, Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(b.options.InterpreterDir) }}
 }
@@ -30,14 +30,14 @@ func (b *Backend) Precompile(ctx context.Context, i interpreter.Interpreter) err
 	return nil
 }
 
-// Preload compiles an interpreter for all scripts to come. It is not safe for
+// Preload compiles an interpreter for all later scripts. It is not safe for
 // concurrent use.
 func (b *Backend) Preload(ctx context.Context, i interpreter.Interpreter) error {
 	return b.engine.Preload(ctx, b.interpreter(i), fuel.Options{Limits: b.gate(true)})
 }
 
-// Detach readies the backend for a process that soon can open nothing and may
-// not map more than some bytes.
+// Detach prepares the backend for a process that soon cannot open files and may
+// map only mostMapped bytes.
 func (b *Backend) Detach(mostMapped int64) {
 	b.detached = true
 	b.engine.Detach(mostMapped)

@@ -1,6 +1,6 @@
-// Package local runs reward modules in this process: it takes them through the
-// gate, the meter and the compiler, keeps a pool of instances for each, starts
-// and warms them up once, and evaluates from the state that this has left.
+// Package local runs reward modules in this process. It checks, meters and compiles
+// them, keeps a pool of instances for each, starts and warms them up once, and
+// evaluates from the state after that.
 package local
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// Isolation says what an evaluation may see of those before it.
+// Isolation is what an evaluation may see of earlier evaluations.
 type Isolation string
 
 // The isolation modes, as those of package sandbox.
@@ -30,7 +30,7 @@ const (
 	Shared   Isolation = "shared"
 )
 
-// Options configure a Backend; its fields are those of sandbox.Config.
+// Options configure a Backend. The fields are the same as in sandbox.Config.
 type Options struct {
 	limits.Limits
 	Isolation      Isolation
@@ -43,28 +43,28 @@ type Options struct {
 	Logger         *slog.Logger `json:"-"` // of this process
 }
 
-// warn says that the cache is of no use.
+// warn logs that the cache cannot be used.
 func (o Options) warn(err error) {
 	if o.Logger != nil {
-		o.Logger.Warn("compiled modules are not kept: the cache cannot be used", "folder", o.CacheDir, "error", err)
+		o.Logger.Warn("compiled modules are not cached: the cache folder cannot be used", "folder", o.CacheDir, "error", err)
 	}
 }
 
-// Notice is the level of log records that are news for whoever waits, and no
-// warning: a log that is kept at Warn leaves them out.
+// Notice is the level of log records about work that a user may be waiting for. It is
+// not a warning; a log at the level Warn omits them.
 const Notice = slog.LevelInfo + 2
 
-// A module of at least large bytes takes seconds to compile; a smaller one does
+// A module of at least large bytes takes seconds to compile. A smaller one may do so
 // on a slow or busy machine, which is logged after slow.
 const (
 	large = 2 << 20
 	slow  = 1500 * time.Millisecond
 )
 
-// after is time.AfterFunc; tests decide themselves what is slow.
+// after is time.AfterFunc; tests replace it to decide what is slow.
 var after = func(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
-// compiling logs what the user waits for, as a Notice, which kept logs leave out.
+// compiling logs, as a Notice, that the user waits for a compilation.
 func (o Options) compiling(title string, bytes int) (done func()) {
 	switch {
 	case o.Logger == nil:
@@ -86,8 +86,8 @@ func (o Options) logCompiling(title string, bytes int) {
 	o.Logger.Log(context.Background(), Notice, text)
 }
 
-// cacheBytes is what the cache folder may still take where the interpreters lie
-// in it.
+// cacheBytes returns the limit of the cache folder, less the interpreters that
+// are in it.
 func (o Options) cacheBytes() int64 {
 	most := int64(o.CacheMiB) << 20
 	if rel, err := filepath.Rel(o.CacheDir, o.InterpreterDir); err == nil && filepath.IsLocal(rel) {
@@ -100,16 +100,15 @@ func (o Options) cacheBytes() int64 {
 type Backend struct {
 	options   Options
 	engine    *engine.Engine
-	detached  bool // it can load nothing from the disk any more
+	detached  bool // it can no longer load from disk
 	languages source.Languages
 	nested    map[string]*nested
-	theirs    []engine.Import // what only interpreters may import
-	tokens    chan struct{}   // one for every evaluation that runs
+	theirs    []engine.Import // imports that only interpreters may use
+	tokens    chan struct{}   // one for each running evaluation
 }
 
-// New returns a backend. A cache folder that cannot be written is gone without,
-// and the logger is told. The error is a *fault.Error: the folder cannot be
-// trusted.
+// New returns a backend. If the cache folder cannot be written, New logs that and
+// continues without it. The error is a *fault.Error: the folder cannot be trusted.
 func New(o Options, languages source.Languages) (*Backend, error) {
 	b := &Backend{
 		options: o, languages: languages, nested: nestedIn(languages), theirs: languages.Imports(), tokens: make(chan struct{}, o.Workers),
@@ -122,13 +121,13 @@ func New(o Options, languages source.Languages) (*Backend, error) {
 	if err != nil {
 		return nil, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "sandbox.cache_dir", Err: err,
-			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to",
+			What: "the folder for compiled modules cannot be trusted", Hint: "use a folder that only you can write to",
 		}
 	}
 	return b, nil
 }
 
-// Close ends the backend; its modules must be closed before.
+// Close closes the backend; its modules must be closed first.
 func (b *Backend) Close() {
 	for _, n := range b.nested {
 		if m := n.module.Load(); m != nil {
@@ -138,9 +137,8 @@ func (b *Backend) Close() {
 	b.engine.Close()
 }
 
-// Load takes a reward through the gate, the meter and the compiler, and runs
-// it on a built-in conversation. The error is a *fault.Error that lists every
-// problem.
+// Load checks, meters and compiles a reward, and runs it on a built-in
+// conversation. The error is a *fault.Error that lists all problems.
 func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {
 	return b.load(ctx, b.newModule(s))
 }

@@ -21,18 +21,18 @@ import (
 type Module struct {
 	backend  *Backend
 	bytes    engine.Module
-	script   bool            // an interpreter runs it
-	process  engine.Process  // what it finds around it
-	profile  profile.Profile // nil until the gate has seen the exports
+	script   bool            // whether an interpreter runs it
+	process  engine.Process  // the process environment of its instances
+	profile  profile.Profile // nil until the gate has read the exports
 	nested   profile.Nested  // how its workers answer, if they are programs that rewards open
 	program  *engine.Program
 	manifest abi.Manifest
 	info     reward.Info
 	pool     pool
-	origin   *origin // nil unless instances begin with a snapshot
-	cold     bool    // warming up failed: instances start without it
+	origin   *origin // nil unless instances start from a snapshot
+	cold     bool    // warm-up failed; instances start without it
 	peak     atomic.Uint32
-	// described is set once the first instance has said what it is.
+	// described is set once the first instance has described itself.
 	described bool
 }
 
@@ -51,21 +51,22 @@ func (b *Backend) newModule(s source.Source) *Module {
 	return m
 }
 
-// noFiles is an empty root folder, which compiled rewards find: without any, the
-// C library and Rust's refuse a path by themselves, and nobody could count that.
+// noFiles is an empty root folder for compiled rewards. Without it, the
+// libraries of C and Rust would reject a path themselves, and the refusal could
+// not be counted.
 var noFiles = engine.NewFiles(nil)
 
-// Info is what reward.Scorer says of it.
+// Info implements reward.Scorer.
 func (m *Module) Info() reward.Info { return m.info }
 
-// Manifest is what the module says about itself.
+// Manifest returns the module's description of itself.
 func (m *Module) Manifest() abi.Manifest { return m.manifest }
 
 // Cached reports whether the native code came from the cache on disk.
 func (m *Module) Cached() bool { return m.program.Cached }
 
-// PeakMemory is the largest linear memory in bytes that an evaluation has
-// ended with.
+// PeakMemory returns the largest linear memory, in bytes, at the end of an
+// evaluation.
 func (m *Module) PeakMemory() int { return int(m.peak.Load()) }
 
 func (m *Module) notePeak(size uint32) {
@@ -79,10 +80,10 @@ func (m *Module) notePeak(size uint32) {
 // Fresh reports whether every evaluation has a new instance.
 func (m *Module) Fresh() bool { return m.isolation() == Fresh }
 
-// isolation is the mode in force: a module whose state a snapshot cannot hold,
-// because it changes tables, is always fresh. What rewards open beside
-// themselves begins with a snapshot in every mode: it runs what nobody trusts,
-// and is started in the midst of an evaluation.
+// isolation returns the mode in force. A module that changes tables, which a
+// snapshot cannot hold, is always Fresh. Programs that rewards open always
+// start from a snapshot, because they run untrusted code and start during an
+// evaluation.
 func (m *Module) isolation() Isolation {
 	i := m.backend.options.Isolation
 	if m.nested != nil {
@@ -94,7 +95,7 @@ func (m *Module) isolation() Isolation {
 	return i
 }
 
-// Evaluate evaluates one trajectory. Input is nil unless it is encoded already.
+// Evaluate evaluates one trajectory. input is nil unless t is already encoded.
 func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation {
 	start := time.Now()
 	p := m.perform(ctx, t, nil, input)
@@ -107,16 +108,16 @@ func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) r
 	return e
 }
 
-// performed is what a worker came to.
+// performed is the result of a worker's evaluation.
 type performed struct {
 	worker  *worker         // nil if there was none
 	verdict *result.Verdict // nil if every member has a result
 	fuel    uint64
 	spoilt  bool
-	wanted  string // what a backend that is detached would have to offer
+	wanted  string // the language that a detached backend would need to offer
 }
 
-// result is the evaluation of member i.
+// result returns the evaluation of member i.
 func (p *performed) result(i int) reward.Evaluation {
 	if p.worker == nil {
 		return p.verdict.Evaluation("")
@@ -124,17 +125,17 @@ func (p *performed) result(i int) reward.Evaluation {
 	return p.worker.result(i, p.verdict)
 }
 
-// done gives the worker back.
+// done returns the worker to the pool.
 func (p *performed) done() {
 	if p.worker != nil {
 		p.worker.module.pool.put(p.worker, p.spoilt)
 	}
 }
 
-// perform has a worker evaluate one trajectory or, if that is nil, members. A
-// reward that wants to open a program of a language that has not been loaded yet
-// starts anew when it has: the clock of an evaluation does not run while an
-// interpreter is compiled and starts.
+// perform lets a worker evaluate one trajectory or, if that is nil, members. If
+// a reward opens a program in a language that is not loaded, perform loads it
+// and starts the evaluation again, so that the wall clock of the evaluation
+// does not include it.
 func (m *Module) perform(ctx context.Context, one *rl.Trajectory, members []*rl.Trajectory, input []byte) performed {
 	for {
 		w, err := m.pool.get(ctx)
@@ -160,8 +161,8 @@ func (m *Module) perform(ctx context.Context, one *rl.Trajectory, members []*rl.
 	}
 }
 
-// EvaluateGroup evaluates the members of a group, of which there is at least
-// one, and splits the fuel evenly.
+// EvaluateGroup evaluates the members of a group, of which there must be at
+// least one. It splits the fuel evenly.
 func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (results []reward.Evaluation) {
 	start := time.Now()
 	m.Answer(ctx, members, nil, func(said []reward.Evaluation, fuel uint64) {
@@ -171,11 +172,10 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (r
 	return results
 }
 
-// Answer evaluates some members at one time and calls answer with the results
-// and the fuel of them all, before the instance is restored. Input is nil
-// unless they are encoded already. A backend that is detached does not call it
-// if the reward wants to open a program of a language that was not offered, and
-// returns that.
+// Answer evaluates members together and calls answer with the results and their
+// total fuel before it restores the instance. input is nil unless members are
+// already encoded. If the reward opens a program in a language that a detached
+// backend does not offer, Answer does not call answer and returns the language.
 func (m *Module) Answer(ctx context.Context, members []*rl.Trajectory, input []byte, answer func(results []reward.Evaluation, fuel uint64)) (wanted string) {
 	p := m.perform(ctx, nil, members, input)
 	if p.wanted != "" {
@@ -190,8 +190,7 @@ func (m *Module) Answer(ctx context.Context, members []*rl.Trajectory, input []b
 	return ""
 }
 
-// Detached reports whether its input can be written by who does not have the
-// instance.
+// Detached reports whether the input can be encoded without the instance.
 func (m *Module) Detached() bool {
 	_, ok := m.profile.(profile.Detached)
 	return ok
@@ -207,7 +206,7 @@ func (m *Module) Close(ctx context.Context) {
 }
 
 // try makes the first worker, and with it the origin of all others, so that a
-// module that cannot start is refused when it is loaded.
+// module that cannot start is rejected when it is loaded.
 func (m *Module) try(ctx context.Context) error {
 	w, err := m.pool.get(ctx)
 	if errors.Is(err, errCold) {
@@ -221,7 +220,7 @@ func (m *Module) try(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Interrupted, Where: m.info.Name, What: "loading was stopped", Err: ctx.Err()}
 	}
-	hint := "the message comes from the reward itself: correct it there"
+	hint := "correct the reward: the message comes from it"
 	if u := (*unstarted)(nil); errors.As(err, &u) {
 		hint = u.hint
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
-// nested is the programs of one language, which rewards open beside themselves:
-// a module of Merit's own, whose workers answer requests instead of scoring. It
-// is loaded when a reward first asks for one.
+// nested is the programs of one language, which rewards open. They run a module
+// of Merit's own, whose workers answer requests instead of scoring. It is
+// loaded when a reward first opens such a program.
 type nested struct {
 	language source.Language
-	mu       sync.Mutex // held while it is loaded
+	mu       sync.Mutex // held while the module loads
 	module   atomic.Pointer[Module]
 }
 
-// nestedIn makes room for the programs of all languages, by the names that
-// rewards call them.
+// nestedIn returns the programs of all languages, not yet loaded, by the names
+// that rewards use.
 func nestedIn(languages source.Languages) map[string]*nested {
 	all := make(map[string]*nested, len(languages))
 	for _, l := range languages {
@@ -27,8 +27,8 @@ func nestedIn(languages source.Languages) map[string]*nested {
 	return all
 }
 
-// Offer loads what programs of a language run on, so that rewards can open
-// them. The error is a *fault.Error.
+// Offer loads what programs in a language need, so that rewards can open them.
+// The error is a *fault.Error.
 func (b *Backend) Offer(ctx context.Context, language string) error {
 	n := b.nested[language]
 	n.mu.Lock()
@@ -43,7 +43,7 @@ func (b *Backend) Offer(ctx context.Context, language string) error {
 	return err
 }
 
-// newNested is the module of the programs of a language.
+// newNested returns the module for programs in a language.
 func (b *Backend) newNested(l source.Language) *Module {
 	script := &source.Script{Language: l, Name: "programs in " + l.Interpreter().Language}
 	m := &Module{backend: b, script: true, bytes: b.interpreter(l.Interpreter())}

@@ -9,16 +9,17 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
-// origin is where every evaluation of a module begins: what its first instance
-// came to, and what the session learned on the way.
+// origin is the state from which every evaluation of a module starts: the state
+// of its first instance after the start, and what the session learned during
+// it.
 type origin struct {
 	state *engine.State
 	memo  []byte
 }
 
-// begin brings the worker to where evaluations begin: to the module's origin,
-// or by starting the guest where there is none, because this is the first
-// worker or because the isolation wants it.
+// begin brings the worker to the state in which evaluations start: the module's
+// origin or, for the first worker and for modes without an origin, a new start
+// of the guest.
 func (w *worker) begin(ctx context.Context) error {
 	m := w.module
 	snapshots := m.isolation() == Snapshot
@@ -45,9 +46,9 @@ func (w *worker) begin(ctx context.Context) error {
 	return err
 }
 
-// originName names all that decides about the origin beside Merit itself. The
-// fuel of an evaluation does if one warms the guest up; else the same origin
-// serves whatever an evaluation may use. Clocks end a start and change nothing.
+// originName names everything that determines the origin, apart from Merit
+// itself. That includes the fuel of an evaluation only if evaluations warm the
+// guest up. Wall clocks stop a start but do not change its result.
 func (m *Module) originName(evaluated bool) string {
 	l := m.backend.options.Limits
 	l.StartFuel, l.WallClock, l.StartWallClock = m.startBudget().Fuel, 0, 0
@@ -57,11 +58,11 @@ func (m *Module) originName(evaluated bool) string {
 	return fmt.Sprintf("origin %s %s %+v", m.program.Key(), m.info.Digest, l)
 }
 
-// evaluates reports whether the warm-up of the guest is evaluations.
+// evaluates reports whether evaluations warm the guest up.
 func (m *Module) evaluates() bool { return m.manifest.WarmUp == abi.WarmUpConversation }
 
-// keepOrigin puts the origin of a script into the cache: to start an
-// interpreter and to import what a script needs takes longer than all else.
+// keepOrigin caches the origin of a script, because starting an interpreter and
+// importing packages takes longer than everything else.
 func (m *Module) keepOrigin() {
 	if !m.script {
 		return
@@ -73,7 +74,7 @@ func (m *Module) keepOrigin() {
 	}
 }
 
-// recallOrigin returns what an earlier process has kept, or nil.
+// recallOrigin returns the origin that an earlier process cached, or nil.
 func (m *Module) recallOrigin() *origin {
 	if !m.script {
 		return nil

@@ -5,18 +5,19 @@ import (
 	"sync"
 )
 
-// pool holds the workers of a module that are not in use. All modules of a
-// backend share its tokens, which bound the evaluations at one time and with
-// them the workers of each. What was used last is used next, so that its pages
-// are warm.
+// pool holds the idle workers of a module. All modules of a backend share its
+// tokens, which limit the concurrent evaluations and so the workers of each
+// module. The most recently used worker is used next, because its pages are
+// warm.
 type pool struct {
 	module *Module
-	tokens chan struct{} // nil for what rewards open: their own evaluation has one
+	tokens chan struct{} // nil for programs that rewards open: the evaluation has the token
 	mu     sync.Mutex
 	idle   []*worker
 }
 
-// get waits for a worker, or makes one. The error is of ctx or of making it.
+// get waits for a worker or makes one. The error comes from ctx or from making
+// it.
 func (p *pool) get(ctx context.Context) (*worker, error) {
 	if err := p.enter(ctx); err != nil {
 		return nil, err
@@ -60,8 +61,8 @@ func (p *pool) leave() {
 	}
 }
 
-// put gives a worker back, with what it has opened. A spoilt one is freed: its
-// state cannot be known.
+// put returns a worker, with the programs that it opened. It frees a spoilt
+// worker, whose state is unknown.
 func (p *pool) put(w *worker, spoilt bool) {
 	defer p.leave()
 	if w.beside != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
-// refusals is what the compiled reward has asked the system for since the last
-// Begin and did not get, but for the kinds that it says it does without. Scripts
-// count for themselves: only they know which line asked.
+// refusals returns what the system refused the compiled reward since the last
+// Begin, except for the kinds that its manifest says it can do without. Scripts
+// count refusals themselves, because only they know which line made the
+// request.
 func (w *worker) refusals() (list []reward.Refusal) {
 	if w.module.script {
 		return nil
@@ -23,8 +24,8 @@ func (w *worker) refusals() (list []reward.Refusal) {
 	return reward.Told(list, text.Escape)
 }
 
-// swallowed is the verdict on a compiled reward that went on to a score after
-// the system had refused it something; nil if it did not.
+// swallowed returns the verdict on a compiled reward that returned a score
+// although the system had refused it something; nil if it did not.
 func (w *worker) swallowed() *result.Verdict {
 	if len(w.instance.Refused()) == 0 || !w.collector.Scored() {
 		return nil

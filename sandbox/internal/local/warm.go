@@ -15,17 +15,17 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/result"
 )
 
-// warmRounds evaluations of a built-in conversation come before the snapshot:
-// what a guest allocates and compiles at its first calls is then part of it.
+// warmRounds is how many evaluations of a built-in conversation precede the snapshot,
+// which then includes what a guest allocates and compiles at its first calls.
 const warmRounds = 2
 
-// errCold says that the module failed on the built-in conversation. That is
-// allowed; its instances then start without it.
+// errCold means that the module failed on the built-in conversation. That is allowed;
+// its instances then start without it.
 var errCold = errors.New("the module failed on the built-in conversation")
 
-// prepare starts the guest and warms it up, unless its start has done so or its
-// manifest says that it must not be. It does the same in every isolation mode,
-// so that results and fuel are the same.
+// prepare starts the guest and warms it up, unless its start has already done
+// so or its manifest forbids it. It does the same in every isolation mode, so
+// that results and fuel are the same.
 func (w *worker) prepare(ctx context.Context) error {
 	w.collector.Start(nil, false)
 	w.instance.Begin(ctx, w.module.startBudget())
@@ -42,11 +42,10 @@ func (w *worker) prepare(ctx context.Context) error {
 	return w.warm(ctx)
 }
 
-// severalRewards finds the first of the rewards between which a script leaves the
-// choice to whoever runs it.
+// severalRewards finds the first reward in the message of a script that has several.
 var severalRewards = regexp.MustCompile(`(?m)^LookupError: the module has several rewards;.*\n\s+(\S+)`)
 
-// unstarted says why a guest did not start, and what may help.
+// unstarted is the reason why a guest did not start, with a hint.
 type unstarted struct{ what, hint string }
 
 func (u *unstarted) Error() string { return u.what }
@@ -54,18 +53,18 @@ func (u *unstarted) Error() string { return u.what }
 func (w *worker) notStarted(stop *engine.Stop) error {
 	denied := w.instance.MemoryDenied()
 	v := result.Stopped(stop, denied)
-	u := &unstarted{v.Reason, "the message comes from the reward itself: correct it there"}
+	u := &unstarted{v.Reason, "correct the reward: the message comes from it"}
 	if strings.HasPrefix(v.Reason, "LookupError: ") {
-		u.hint = "docs/python.md says which functions can be a reward, and what they are given"
+		u.hint = "see docs/python.md for which functions can be a reward, and for their parameters"
 	}
 	if strings.Contains(v.Reason, "to bring the files beside it, name its folder") {
-		u.hint = "put the reward into a folder of its own as reward.py, beside the files that it reads, and give the folder: --reward FOLDER"
+		u.hint = "put the reward as reward.py into a separate folder with the files that it reads, and name the folder: --reward FOLDER"
 	}
 	if choice := severalRewards.FindStringSubmatch(v.Reason); choice != nil {
 		u.hint = "name one of them after the file, as in --reward " + choice[1]
 	}
 	long, budget := w.module.longStart(), w.module.startBudget()
-	const less = "import less and warm up with less"
+	const less = "import less and do less in the warm-up"
 	switch {
 	case stop.Kind == engine.OutOfFuel && long:
 		u.what = fmt.Sprintf("its imports and its warm-up used up the fuel of a start (sandbox.start_fuel: %d)", budget.Fuel)
@@ -74,9 +73,9 @@ func (w *worker) notStarted(stop *engine.Stop) error {
 		u.what = fmt.Sprintf("its imports and its warm-up took longer than a start may (sandbox.start_wall_clock: %v)", budget.Wall)
 		u.hint = less + ", or raise sandbox.start_wall_clock"
 	case stop.Kind == engine.OutOfFuel:
-		u.hint = "its initialisation needs more than an evaluation may use: do less there, bring a warm-up (merit_warm_up), or raise sandbox.fuel"
+		u.hint = "do less in the initialization, export a warm-up (merit_warm_up), or raise sandbox.fuel: it needs more than an evaluation may use"
 	case stop.Kind == engine.TimedOut:
-		u.hint = "its initialisation takes too long: do less there, bring a warm-up (merit_warm_up), or raise sandbox.wall_clock"
+		u.hint = "do less in the initialization, export a warm-up (merit_warm_up), or raise sandbox.wall_clock: it takes too long"
 	case v.Outcome == reward.OutputLimit:
 		u.hint = "log less while it starts, or raise the limit named above"
 	case denied:
@@ -115,8 +114,8 @@ func (w *worker) lastLog() string {
 	return "; its log ends:\n" + end
 }
 
-// warmConversation is a group of two conversations that use every part of the
-// layout.
+// warmConversation returns a group of two conversations that use every part of
+// the layout.
 func warmConversation() []*rl.Trajectory {
 	call := rl.ToolCall{ID: "call-1", Type: "function", Function: rl.FunctionCall{Name: "add", Arguments: `{"a":2,"b":2}`}}
 	conversation := func(id, answer string) *rl.Trajectory {

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/result"
 )
 
-// worker is one instance with what it needs to be spoken to.
+// worker is one instance with what is needed to call it.
 type worker struct {
 	module    *Module
 	instance  *engine.Instance
@@ -19,12 +19,12 @@ type worker struct {
 	guest     profile.Guest     // session or exchange
 	session   profile.Session   // nil if it is a program that a reward opens
 	exchange  profile.Exchange  // nil if it is a reward
-	beside    *beside           // what a script has open; nil if it may open nothing
-	started   bool              // what it opens is no part of a snapshot
+	beside    *beside           // the programs of a script; nil if it may open none
+	started   bool              // the snapshot is done, so it may open programs
 	one       [1]*rl.Trajectory // the members of a single evaluation
 }
 
-// newWorker makes an instance in the state in which every evaluation begins.
+// newWorker makes an instance in the state from which every evaluation starts.
 func (m *Module) newWorker(ctx context.Context) (*worker, error) {
 	limits := m.backend.options.Limits
 	i, err := m.program.Instantiate(ctx, uint64(limits.MemoryMiB)<<20)
@@ -45,7 +45,7 @@ func (m *Module) newWorker(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// open readies the worker to be spoken to.
+// open prepares the worker for calls.
 func (w *worker) open() {
 	m, limits := w.module, w.module.backend.options.Limits
 	if m.nested != nil {
@@ -60,8 +60,8 @@ func (w *worker) open() {
 	}
 }
 
-// run evaluates members from the worker's present state. Input is nil unless
-// they are encoded already. A spoilt worker must not be used again.
+// run evaluates members from the worker's current state. input is nil unless
+// members are already encoded. A spoilt worker must not be used again.
 func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte) (fuel uint64, v *result.Verdict, spoilt bool) {
 	w.collector.Start(members, w.module.info.Group)
 	if w.beside != nil {
@@ -99,7 +99,7 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 	return fuel, result.Stopped(stop, w.instance.MemoryDenied()), true
 }
 
-// warmUpName is what a reward of this kind does once, before all evaluations.
+// warmUpName names the warm-up of a reward of this kind.
 func (m *Module) warmUpName() string {
 	if !m.script {
 		return "an exported function merit_warm_up"
@@ -110,8 +110,8 @@ func (m *Module) warmUpName() string {
 	return "an exported function warmUp (docs/javascript.md)"
 }
 
-// wanted is the language of a program that stopped the evaluation because it is
-// not loaded yet, or empty.
+// wanted returns the language of a program that stopped the evaluation because
+// it is not loaded yet, or "".
 func (w *worker) wanted() string {
 	if w.beside == nil {
 		return ""
@@ -127,8 +127,8 @@ func (w *worker) result(i int, v *result.Verdict) reward.Evaluation {
 	return w.collector.Evaluation(i, w.collector.Log())
 }
 
-// ready brings the worker back to the state in which every evaluation begins,
-// or reports that it cannot be used again.
+// ready restores the worker to the state from which every evaluation starts. It
+// returns false if the worker cannot be used again.
 func (w *worker) ready() bool {
 	switch m := w.module; m.isolation() {
 	case Shared:

@@ -1,6 +1,6 @@
-// Package profile is how modules are spoken to: the flat ABI of reactors, the
-// line of JSON of WASI commands, and the interfaces behind which interpreters
-// stand as well.
+// Package profile implements the calling conventions of modules: the flat ABI of
+// reactors and the JSON line of WASI commands. Its interfaces are also implemented by
+// interpreters.
 package profile
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/result"
 )
 
-// Profile is how one kind of module is spoken to. It holds what is the same
-// for all instances of a module; a Session holds what belongs to one.
+// Profile is the calling convention of one kind of module. It holds what is the
+// same for all instances of a module; a Session belongs to one instance.
 type Profile interface {
 	// Name identifies the calling convention in reward.Info.
 	Name() string
@@ -96,7 +96,7 @@ type Description struct {
 	Refused     []reward.Refusal  // what it was refused while it was loaded
 }
 
-// Problem is a reason why a module is no reward.
+// Problem is a reason why a module is not a reward.
 type Problem struct {
 	What   string
 	Export string // the export that is missing or wrong, or empty

@@ -22,7 +22,7 @@ const (
 )
 
 // fleet is the worker processes of a runtime. Each serves all modules, one
-// evaluation at a time, and is started when it is needed.
+// evaluation at a time, and is started when needed.
 type fleet struct {
 	options  Options
 	known    source.Languages

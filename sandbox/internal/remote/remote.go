@@ -1,6 +1,6 @@
-// Package remote runs reward modules behind the second wall: in worker
-// processes that can do nothing but compute. A fleet keeps the processes, a
-// link asks one of them at a time, and Serve is what runs inside.
+// Package remote runs reward modules behind the second wall: in worker processes that can
+// only compute. A fleet holds the processes, a link is the connection to one of them, and
+// Serve runs inside a worker.
 package remote
 
 import (
@@ -51,17 +51,17 @@ func crashed(err error) error {
 	}
 }
 
-// Wall says what the worker processes are held by on this system, and which
-// measures it does not have.
+// Wall returns the measures that restrict the worker processes on this system,
+// and those that the system lacks.
 func (b *Backend) Wall() (inForce, missing []string) {
 	return b.fleet.measures.InForce, b.fleet.measures.Missing
 }
 
-// Close ends the worker processes; no evaluation may be running.
+// Close stops the worker processes; no evaluation may be running.
 func (b *Backend) Close() { b.fleet.close() }
 
-// Load loads a reward in a worker process: what reads and compiles its bytes
-// is there. The error is a *fault.Error.
+// Load loads a reward in a worker process, which reads and compiles its bytes.
+// The error is a *fault.Error.
 func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {
 	if most := b.fleet.options.ModuleMiB << 20; len(s.Wasm) > most {
 		return nil, source.Refusal(s.Name, fmt.Sprintf("it has %d bytes", len(s.Wasm)), "raise sandbox.module_mib if you trust it", nil)

@@ -48,8 +48,8 @@ type server struct {
 	cancel  context.CancelFunc
 }
 
-// Serve is a worker process: it goes behind the wall and answers questions
-// until in ends. Nothing of the program may be running beside it.
+// Serve runs a worker process: it enters the jail and answers questions until
+// in ends. No other part of the program may run at the same time.
 func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 	s := &server{languages: languages, modules: map[int]*local.Module{}, in: bufio.NewReaderSize(in, 64<<10), out: out}
 	frame, _, err := wire.Read(s.in, nil, 1<<20)

@@ -10,30 +10,30 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 )
 
-// Collector takes what a guest says about the members of one evaluation,
-// checks it and builds the results. It is used again: nothing is allocated
-// but what the results hold. The errors of its methods are verdicts.
+// Collector receives the results of a guest for the members of one evaluation,
+// checks them and builds the evaluations. It is reused, and allocates only what
+// the results hold. The errors of its methods are verdicts.
 type Collector struct {
 	limits  limits.Limits
 	rule    reward.StepIndexing
 	rollout []*rl.Trajectory
 	members []member
-	current int // the member spoken of, or −1
+	current int // the member that results belong to, or −1
 	group   bool
-	held    string // the export that must send no results and is running, or empty
-	text    int    // bytes of text taken
+	held    string // the running export, if it must send no results
+	text    int    // bytes of text received
 	metrics int
 	steps   int
 	seen    map[metricKey]struct{}
-	names   map[string]string // metric names already made into strings
+	names   map[string]string // metric names already converted to strings
 	log     []byte
-	cut     int // bytes that the log lacks
+	cut     int // bytes cut from the log
 	stdin   []byte
 	stdout  []byte
 	capture bool // standard output is the result, not the log
-	last    bool // or the last line of it is
-	long    bool // and that line is longer than may be returned
-	muted   bool // there is no log
+	last    bool // the last line of standard output is the result
+	long    bool // that line is longer than the limit
+	muted   bool // nothing is logged
 }
 
 type member struct {
@@ -42,17 +42,17 @@ type member struct {
 	failed bool
 	reason string
 	fail   string
-	// prompt is the number of messages of the prompt, assistants that of the
-	// assistant messages behind it.
+	// prompt is the number of messages of the prompt, assistants the number of
+	// assistant messages after it.
 	prompt, assistants int
-	// position holds, for every index that a step may have, its place in steps
-	// plus one; 0 where there is none yet.
+	// position holds, for every index that a step may have, its index in steps plus
+	// one; 0 if the step has no result yet.
 	position []int32
 	metrics  rl.Metrics
 	steps    []rl.StepOutput
 }
 
-// maxNames bounds the metric names that are remembered.
+// maxNames limits how many metric names are remembered.
 const maxNames = 1024
 
 // NewCollector returns a collector for rewards that count steps by rule.
@@ -63,7 +63,8 @@ func NewCollector(l limits.Limits, rule reward.StepIndexing) *Collector {
 // CountBy changes the rule for step indices.
 func (c *Collector) CountBy(rule reward.StepIndexing) { c.rule = rule }
 
-// Start begins an evaluation of rollouts; in a group none is spoken of yet.
+// Start begins an evaluation of rollouts. In a group, no member is selected
+// yet.
 func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 	c.rollout, c.current, c.group, c.held = rollouts, 0, group, ""
 	if group {
@@ -90,7 +91,7 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 	}
 }
 
-// Members is the number of members of the evaluation.
+// Members returns the number of members of the evaluation.
 func (c *Collector) Members() int { return len(c.members) }
 
 // Scored reports whether any member has a score.
@@ -101,17 +102,17 @@ func (c *Collector) Scored() bool {
 // Bare reports whether member i has neither step rewards nor metrics.
 func (c *Collector) Bare(i int) bool { return len(c.members[i].steps)+len(c.members[i].metrics) == 0 }
 
-// Speak says which member the following results belong to; −1 is none of
-// them, where an error is all members'.
+// Speak selects the member to which the following results belong. −1 selects
+// none; an error then belongs to all members.
 func (c *Collector) Speak(i int) { c.current = i }
 
-// Hold says that an export runs which must send no results; "" ends it.
+// Hold names the running export that must send no results; "" clears it.
 func (c *Collector) Hold(export string) { c.held = export }
 
-// mayTell reports what is wrong with a result at this time.
+// mayTell returns an error if a result is not allowed now.
 func (c *Collector) mayTell() error {
 	if c.held != "" {
-		return Violation("a result from within %s: only merit_evaluate and merit_evaluate_group send them", c.held)
+		return Violation("a result was sent by %s: only merit_evaluate and merit_evaluate_group may send results", c.held)
 	}
 	return nil
 }
@@ -122,10 +123,10 @@ func (c *Collector) SetMember(index int32) error {
 		return err
 	}
 	if len(c.members) > 0 && !c.group {
-		return Violation("member(%d) outside of a group: merit_evaluate speaks of one conversation", index)
+		return Violation("member(%d) was called outside of a group: merit_evaluate has only one conversation", index)
 	}
 	if index < 0 || int(index) >= len(c.members) {
-		return Violation("member(%d) of a group of %d", index, len(c.members))
+		return Violation("member(%d) was called in a group of %d", index, len(c.members))
 	}
 	c.current = int(index)
 	return nil
@@ -136,14 +137,14 @@ func (c *Collector) member() (*member, error) {
 	case err != nil:
 		return nil, err
 	case len(c.members) == 0:
-		return nil, Violation("a result before there is a conversation: a start and a warm-up send none")
+		return nil, Violation("a result was sent before a conversation: the start and the warm-up must not send results")
 	case c.current < 0:
-		return nil, Violation("a result before member() has said whose it is")
+		return nil, Violation("a result was sent before a call of member()")
 	}
 	return &c.members[c.current], nil
 }
 
-// SetScore takes the score.
+// SetScore sets the score.
 func (c *Collector) SetScore(v float64) error {
 	m, err := c.member()
 	switch {
@@ -158,7 +159,7 @@ func (c *Collector) SetScore(v float64) error {
 	return nil
 }
 
-// SetReason takes the reason of the score.
+// SetReason sets the reason of the score.
 func (c *Collector) SetReason(text []byte) error {
 	m, err := c.member()
 	if err != nil {
@@ -168,8 +169,8 @@ func (c *Collector) SetReason(text []byte) error {
 	return err
 }
 
-// SetError is the author's own error; in a group, before a member is spoken
-// of, it is all members'. A start or a warm-up ends with it.
+// SetError sets the author's own error. In a group, before a member is
+// selected, it applies to all members. It stops a start or a warm-up.
 func (c *Collector) SetError(text []byte) error {
 	if err := c.mayTell(); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
-// Imports is the import module merit_v1, for instances whose Host is a
-// *Collector. Every pointer is checked; what is wrong ends the call.
+// Imports returns the import module merit_v1, for instances whose Host is a
+// *Collector. It checks every pointer; an error aborts the call.
 func Imports() []engine.Import {
 	var list []engine.Import
 	add := func(name, params string, call func(c *Collector, i *engine.Instance, p []uint64) error) {
@@ -41,13 +41,13 @@ func Imports() []engine.Import {
 	return list
 }
 
-// view returns the guest bytes at (ptr, len), charges for them, and ends the
-// call if they do not exist.
+// view returns the guest bytes at (ptr, len) and charges for them. It aborts
+// the call if they do not exist.
 func view(i *engine.Instance, p []uint64) []byte {
 	ptr, size := uint32(p[0]), uint32(p[1])
 	b, ok := i.Bytes(ptr, size)
 	if !ok {
-		i.Abort(Violation("a text at %d of %d bytes lies outside of memory", ptr, size))
+		i.Abort(Violation("a text at %d of %d bytes is outside of memory", ptr, size))
 	}
 	i.Charge(uint64(size))
 	return b

@@ -2,16 +2,16 @@ package result
 
 import "bytes"
 
-// space is what a line without text has.
+// space lists the characters of a line without text.
 const space = " \t\r\n"
 
-// CaptureLast keeps the end of standard output apart from the log from now on: at
-// least its last line with text. What stands before that line goes to the log once
-// it is more than may be returned.
+// CaptureLast keeps the end of standard output out of the log from now on: at
+// least its last line with text. Once the lines before exceed the limit of
+// outputs, they go to the log.
 func (c *Collector) CaptureLast() { c.last = true }
 
-// LastLine is the last line with text since CaptureLast. Lines before it are in
-// the log now. The verdict is on a line that is too long.
+// LastLine returns the last line with text since CaptureLast, and moves earlier
+// lines to the log. The verdict is for a line that is too long.
 func (c *Collector) LastLine() ([]byte, *Verdict) {
 	if c.long {
 		return nil, OverOutput("output_kib")
@@ -20,7 +20,7 @@ func (c *Collector) LastLine() ([]byte, *Verdict) {
 	return bytes.TrimSpace(c.stdout), nil
 }
 
-// captureLast takes more of standard output, and bounds what is kept of it.
+// captureLast receives more of standard output, and limits what is kept of it.
 func (c *Collector) captureLast(p []byte) {
 	if c.long {
 		if p = c.endLong(p); len(bytes.TrimSpace(p)) == 0 {
@@ -46,8 +46,8 @@ func (c *Collector) captureLast(p []byte) {
 	}
 }
 
-// endLong gives the log what belongs to a line that is too long, and returns what
-// follows it.
+// endLong moves the rest of a line that is too long to the log, and returns
+// what follows it.
 func (c *Collector) endLong(p []byte) []byte {
 	if len(c.stdout) > 0 { // it has ended
 		return p
@@ -60,7 +60,7 @@ func (c *Collector) endLong(p []byte) []byte {
 	return rest
 }
 
-// logAllButLast gives the lines before the last one with text to the log.
+// logAllButLast moves the lines before the last one with text to the log.
 func (c *Collector) logAllButLast() {
 	at := bytes.LastIndexByte(bytes.TrimRight(c.stdout, space), '\n') + 1
 	c.AppendLog(c.stdout[:at])

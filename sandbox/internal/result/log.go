@@ -11,7 +11,7 @@ import (
 
 var logLevels = [...]string{"debug: ", "", "warning: ", "error: "}
 
-// LogLine takes a call of log.
+// LogLine handles a call of log.
 func (c *Collector) LogLine(level int32, line []byte) error {
 	if level < 0 || int(level) >= len(logLevels) {
 		return Violation("log level %d does not exist", level)
@@ -25,18 +25,18 @@ func (c *Collector) LogLine(level int32, line []byte) error {
 	return nil
 }
 
-// AppendLog appends to the log as it is. What exceeds the limit is cut: a reward
-// that says too much has its score all the same.
+// AppendLog appends to the log unchanged. It cuts what exceeds the limit; a
+// reward that logs too much keeps its score.
 func (c *Collector) AppendLog(p []byte) {
 	kept := min(len(p), c.limits.LogKiB<<10-len(c.log))
 	c.log = append(c.log, p[:kept]...)
 	c.CutLog(len(p) - kept)
 }
 
-// CutLog notes that the log lacks so many bytes.
+// CutLog records that so many bytes were cut from the log.
 func (c *Collector) CutLog(bytes int) { c.cut += bytes }
 
-// Log is the log so far, safe to show, with a note if it was cut.
+// Log returns the log so far, safe to show, with a note if it was cut.
 func (c *Collector) Log() string {
 	if c.cut == 0 {
 		return text.Escape(string(c.log))
@@ -45,26 +45,27 @@ func (c *Collector) Log() string {
 	return fmt.Sprintf("%s\n[the log is cut here: it has %d bytes more than sandbox.log_kib allows]", text.Escape(string(whole)), c.cut)
 }
 
-// LogEnd is the end of the log, of at most so many bytes before they are made safe to show.
+// LogEnd returns the end of the log, at most most bytes before they are made
+// safe to show.
 func (c *Collector) LogEnd(most int) string {
 	return text.Escape(string(c.log[max(0, len(c.log)-most):]))
 }
 
-// Mute drops what is logged from now on: nobody would read it.
+// Mute drops what is logged from now on, because nobody reads it.
 func (c *Collector) Mute() { c.muted = true }
 
-// Feed gives the guest its standard input.
+// Feed sets the standard input of the guest.
 func (c *Collector) Feed(p []byte) { c.stdin = p }
 
-// Capture keeps standard output apart from the log from now on.
+// Capture keeps standard output out of the log from now on.
 func (c *Collector) Capture() { c.capture = true }
 
-// Captured is the standard output since Capture, valid until Start.
+// Captured returns the standard output since Capture, valid until Start.
 func (c *Collector) Captured() []byte { return c.stdout }
 
 var _ engine.System = (*Collector)(nil)
 
-// Output implements engine.System: what a guest prints is its log, or is
+// Output implements engine.System. The output of a guest goes to its log, or is
 // captured.
 func (c *Collector) Output(fd int, p []byte) error {
 	if fd == 1 && c.last {

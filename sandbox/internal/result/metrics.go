@@ -14,7 +14,7 @@ type metricKey struct {
 
 const maxNameBytes = 256
 
-// AddMetric takes a metric of the result as a whole.
+// AddMetric adds a metric of the whole result.
 func (c *Collector) AddMetric(name []byte, v float64) error {
 	m, err := c.member()
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Collector) AddMetric(name []byte, v float64) error {
 	return nil
 }
 
-// AddStepMetric takes a metric of a step that has its reward.
+// AddStepMetric adds a metric of a step whose reward is set.
 func (c *Collector) AddStepMetric(index int32, name []byte, v float64) error {
 	s, err := c.step(index)
 	if err != nil {
@@ -72,7 +72,8 @@ func (c *Collector) newMetric(step int, name []byte, v float64) (rl.Metric, erro
 	return rl.Metric{Name: s, Score: v, IsScoreValid: true}, nil
 }
 
-// charge counts text against its limit, however often the same text comes.
+// charge counts text against its limit, even if the same text was counted
+// before.
 func (c *Collector) charge(n int) error {
 	if c.text += n; c.text > c.limits.OutputKiB<<10 {
 		return OverOutput("output_kib")

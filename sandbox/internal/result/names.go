@@ -9,15 +9,15 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
-// names are what a result may have, those that Merit does not read included.
+// names are the fields that a result may have, including those that Merit does not read.
 var names = []string{"score", "is_score_valid", "reason", "metrics", "step_outputs", "error", "trajectory_info", "final_control_plane_info"}
 
-// Known reports whether a result may have a name.
+// Known reports whether a result may have a field with that name.
 func Known[T ~string | ~[]byte](name T) bool { return slices.Contains(names, string(name)) }
 
-// CheckNames refuses a result, of which these are the names, if one is nearly a
-// known one that is not there: what its author meant would be lost without a
-// word. Other names are the author's own.
+// CheckNames rejects a result with these field names if one of them is nearly a
+// known name that is missing, because the author's value would silently be
+// lost. Other names are the author's own.
 func CheckNames(given []string) error {
 	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(given, name) })
 	for _, name := range given {

@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
-// Settle checks a status of the flat ABI against what was said.
+// Settle checks a status of the flat ABI against the received results.
 func (c *Collector) Settle(status int32, group bool) *Verdict {
 	if status < layout.StatusScored || status > layout.StatusError {
 		return Violation("the status is %d; it must be 0 (scored), 1 (invalid) or 2 (error)", status)
@@ -30,7 +30,7 @@ func (c *Collector) Settle(status int32, group bool) *Verdict {
 	return nil
 }
 
-// invalid takes the scores back that a status of 1 makes void.
+// invalid removes the scores that a status of 1 makes void.
 func (c *Collector) invalid(status int32) {
 	if status != layout.StatusInvalid {
 		return
@@ -42,7 +42,7 @@ func (c *Collector) invalid(status int32) {
 
 const noMessage = "the reward returned an error without a message"
 
-// Evaluation builds the result of one member.
+// Evaluation returns the result of one member.
 func (c *Collector) Evaluation(i int, log string) reward.Evaluation {
 	m := &c.members[i]
 	if m.failed {
@@ -58,7 +58,7 @@ func (c *Collector) Evaluation(i int, log string) reward.Evaluation {
 	return e
 }
 
-// kept copies what the collector will use again.
+// kept copies what the collector will reuse.
 func kept[S ~[]E, E any](s S) S {
 	if len(s) == 0 {
 		return nil

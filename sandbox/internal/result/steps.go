@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// SetStep takes the reward of a step.
+// SetStep sets the reward of a step.
 func (c *Collector) SetStep(index int32, v float64) error {
 	m, err := c.member()
 	if err != nil {
@@ -33,7 +33,8 @@ func (c *Collector) SetStep(index int32, v float64) error {
 	return nil
 }
 
-// unaligned is the verdict on a step that does not exist, in an author's words.
+// unaligned returns the verdict on a step that does not exist, in the author's
+// terms.
 func (c *Collector) unaligned(index int32) *Verdict {
 	if c.rule == reward.ByMessage {
 		return &Verdict{reward.Unaligned, fmt.Sprintf("step %d is not an assistant message after the prompt", index)}
@@ -45,19 +46,19 @@ func (c *Collector) unaligned(index int32) *Verdict {
 	return &Verdict{reward.Unaligned, fmt.Sprintf("step %d does not exist: the conversation has %d assistant messages%s", index, m.assistants, behind)}
 }
 
-// step returns a step that has its reward.
+// step returns a step whose reward is set.
 func (c *Collector) step(index int32) (*rl.StepOutput, error) {
 	m, err := c.member()
 	if err != nil {
 		return nil, err
 	}
 	if index < 0 || int(index) >= len(m.position) || m.position[index] == 0 {
-		return nil, Violation("step %d is spoken of before it has a reward", index)
+		return nil, Violation("step %d has no reward yet: set it first", index)
 	}
 	return &m.steps[m.position[index]-1], nil
 }
 
-// SetStepReason takes the reason of a step that has its reward.
+// SetStepReason sets the reason of a step whose reward is set.
 func (c *Collector) SetStepReason(index int32, text []byte) error {
 	s, err := c.step(index)
 	if err != nil {

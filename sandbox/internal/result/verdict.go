@@ -15,7 +15,7 @@ import (
 )
 
 // Verdict is an outcome other than a score, with its reason. Host functions
-// end a call with it.
+// abort a call with it.
 type Verdict struct {
 	Outcome reward.Outcome
 	Reason  string
@@ -24,33 +24,36 @@ type Verdict struct {
 // Error returns the reason.
 func (v *Verdict) Error() string { return v.Reason }
 
-// Evaluation is the evaluation of one member that has no result.
+// Evaluation returns the evaluation of one member that has no result.
 func (v *Verdict) Evaluation(log string) reward.Evaluation {
 	return reward.Evaluation{Outcome: v.Outcome, Reason: v.Reason, Log: log}
 }
 
-// Violation is the verdict on a guest that broke the calling convention.
+// Violation returns the verdict on a guest that broke the calling convention.
 func Violation(format string, args ...any) *Verdict {
 	return &Verdict{reward.ABIViolation, fmt.Sprintf(format, args...)}
 }
 
-// OverOutput is the verdict on a guest that returns more than a limit allows.
+// OverOutput returns the verdict on a guest that returns more than a limit
+// allows.
 func OverOutput(key string) *Verdict {
 	return &Verdict{reward.OutputLimit, "the reward returns more than sandbox." + key + " allows"}
 }
 
-// OverInput is the verdict on a trajectory that is too large for its reward.
+// OverInput returns the verdict on a trajectory that is too large for its
+// reward.
 func OverInput() *Verdict {
 	return &Verdict{reward.Infrastructure, "the input of the reward is larger than sandbox.input_mib allows"}
 }
 
-// NoMemory is the verdict on a script whose interpreter was refused memory.
+// NoMemory returns the verdict on a script whose interpreter was refused
+// memory.
 func NoMemory(text string) *Verdict {
 	return &Verdict{reward.OutOfMemory, "the reward was refused more memory (sandbox.memory_mib): " + text}
 }
 
-// Swallowed is the verdict on a compiled reward that returned a score though it
-// was refused something; nil if that is nothing.
+// Swallowed returns the verdict on a compiled reward that returned a score
+// although it was refused something; nil if nothing was refused.
 func Swallowed(refused []reward.Refusal) *Verdict {
 	if len(refused) == 0 {
 		return nil
@@ -70,10 +73,10 @@ func Swallowed(refused []reward.Refusal) *Verdict {
 		"or, if the score is right without it, put \"without\": [" + strings.Join(kinds, ", ") + "] into manifest.json beside the source and build the reward again"}
 }
 
-// Infrastructure is the verdict on what is not the guest's doing.
+// Infrastructure returns the verdict on an error that the guest did not cause.
 func Infrastructure(err error) *Verdict { return &Verdict{reward.Infrastructure, err.Error()} }
 
-// Of turns the error of a Collector, which is always a verdict, back into one;
+// Of returns the error of a Collector, which is always a verdict, as a Verdict;
 // nil stays nil.
 func Of(err error) *Verdict {
 	if err == nil {
@@ -86,15 +89,15 @@ func Of(err error) *Verdict {
 	return Infrastructure(err)
 }
 
-// OutOfFuel is the verdict on an evaluation that used so much of a budget. Once
-// names what the reward may do once before all evaluations.
+// OutOfFuel returns the verdict on an evaluation that used up its budget. once
+// names what the reward may do once, before all evaluations.
 func OutOfFuel(used, budget uint64, once string) *Verdict {
 	return &Verdict{reward.OutOfFuel, fmt.Sprintf("the evaluation used up its fuel (sandbox.fuel): it took %d of %d units; "+
 		"allow more with --fuel %d, or do what is expensive in a first call (imports, tables) once, in %s", used, budget, 4*budget, once)}
 }
 
-// Stopped translates how a guest ended. Denied says that it had been refused
-// memory before.
+// Stopped returns the verdict for how a guest stopped. denied means that it had
+// been refused memory.
 func Stopped(s *engine.Stop, denied bool) *Verdict {
 	var v *Verdict
 	switch {
@@ -116,7 +119,7 @@ func Stopped(s *engine.Stop, denied bool) *Verdict {
 	return &Verdict{reward.Trap, text.Escape(s.Error())}
 }
 
-// BadInput is the verdict on members that cannot be encoded.
+// BadInput returns the verdict on members that cannot be encoded.
 func BadInput(err error) *Verdict {
 	var large *abi.TooLarge
 	if errors.As(err, &large) {

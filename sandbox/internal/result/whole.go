@@ -6,8 +6,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Take checks a whole result of the present member as if it had come by host
-// calls.
+// Take checks a complete result of the current member, as if host calls had
+// sent it.
 func (c *Collector) Take(r *rl.EvaluateResult) error {
 	if r.Error != "" {
 		return c.SetError([]byte(r.Error))
@@ -46,8 +46,8 @@ func (c *Collector) takeStep(s *rl.StepOutput) error {
 	return nil
 }
 
-// TakeMetric takes a metric with its own validity and reason; step −1 is the
-// result as a whole.
+// TakeMetric adds a metric with its own validity and reason; step −1 means the
+// whole result.
 func (c *Collector) TakeMetric(step int, m rl.Metric) error {
 	metric, err := c.newMetric(step, []byte(m.Name), m.Score)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
-// Choice is what whoever runs a script chooses: which of its functions scores,
-// and with which parameters.
+// Choice is what the caller chooses for a script: the function that scores and
+// its parameters.
 type Choice struct {
 	Function string          // empty: the script's own choice
 	With     json.RawMessage // a JSON object, keys sorted; empty: none
@@ -26,23 +26,23 @@ type Choice struct {
 
 const (
 	maxWith  = 64 << 10 // bytes
-	maxDepth = 32       // of what nests in parameters
+	maxDepth = 32       // nesting of parameters
 )
 
-// ofModule refuses what cannot be chosen of a module.
+// ofModule rejects choices that a module does not offer.
 func (c Choice) ofModule(path string) error {
 	switch {
 	case c.Function != "":
-		return Refusal(path, fmt.Sprintf("a module has one reward: the function %q cannot be chosen of it", c.Function), "name the module alone", nil)
+		return Refusal(path, fmt.Sprintf("a module has only one reward, so the function %q cannot be chosen", c.Function), "name only the module", nil)
 	case c.Batch != "":
-		return Refusal(path, "a module says by itself whether it compares the members of a group (batch)", "leave --batch out: it is for scripts", nil)
+		return Refusal(path, "batch was set, but a module itself determines whether it compares the members of a group", "remove --batch: it is only for scripts", nil)
 	case len(c.With) > 0:
 		return Refusal(path, "a module takes no parameters (with)", "build them in, or write the reward as a script", nil)
 	}
 	return nil
 }
 
-// check refuses a batch that is no number of members.
+// check rejects a batch that is not a number of members.
 func (c Choice) check(path string) error {
 	n, err := strconv.Atoi(c.Batch)
 	if c.Batch == "" || c.Batch == Group || err == nil && n >= 1 && n <= reward.MaxBatch && strconv.Itoa(n) == c.Batch {
@@ -50,15 +50,15 @@ func (c Choice) check(path string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(path), What: fmt.Sprintf("batch is %q", clip(c.Batch)),
-		Hint: fmt.Sprintf("give group, or a number from 1 to %d", reward.MaxBatch),
+		Hint: fmt.Sprintf("set it to group, or to a number from 1 to %d", reward.MaxBatch),
 	}
 }
 
-// Group is the batch that holds the members of a group.
+// Group is the batch that contains the members of a group.
 const Group = "group"
 
-// canonical checks parameters and brings equal ones to equal bytes: their keys
-// are sorted.
+// canonical checks parameters and sorts their keys, so that equal parameters
+// have equal bytes.
 func canonical(path string, with json.RawMessage) (json.RawMessage, error) {
 	fields, err := Parameters(path, with)
 	if err != nil || len(fields) == 0 {
@@ -67,7 +67,7 @@ func canonical(path string, with json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// Parameters reads parameters for the reward at path. Null is none.
+// Parameters parses the parameters of the reward at path. Null means none.
 func Parameters(path string, with []byte) (map[string]any, error) {
 	if len(with) == 0 || string(with) == "null" {
 		return nil, nil
@@ -75,23 +75,23 @@ func Parameters(path string, with []byte) (map[string]any, error) {
 	v, err := strict(with)
 	fields, ok := v.(map[string]any)
 	if err == nil && !ok {
-		err = errors.New("it is no object")
+		err = errors.New("it is not an object")
 	}
 	if err != nil {
 		return nil, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(path), Err: err, What: "the parameters (with) cannot be read",
-			Hint: `give one JSON object, such as {"tolerance": 0.1}`,
+			Hint: `write one JSON object, such as {"tolerance": 0.1}`,
 		}
 	}
 	return fields, nil
 }
 
-// strict reads one JSON value in which no key occurs twice and every number is
+// strict decodes one JSON value without repeated keys, whose numbers are all
 // finite.
 func strict(data []byte) (any, error) {
 	switch {
 	case len(data) > maxWith:
-		return nil, fmt.Errorf("it has %d bytes, and may have %d", len(data), maxWith)
+		return nil, fmt.Errorf("it has %d bytes, more than the limit of %d", len(data), maxWith)
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not UTF-8")
 	}
@@ -153,7 +153,7 @@ func object(d *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, _ := key.(string) // the decoder lets nothing else be a key
+		name, _ := key.(string) // the decoder accepts only strings as keys
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("the key %q occurs twice", clip(name))
 		}
@@ -165,7 +165,7 @@ func object(d *json.Decoder, depth int) (any, error) {
 	return fields, err
 }
 
-// clip shortens what an error repeats of its input.
+// clip shortens input that an error quotes.
 func clip(s string) string {
 	const most = 40
 	if len(s) <= most {

@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// The files of a reward are read once, here: what is checked, digested,
-// compiled and reported is one slice of bytes, whatever becomes of the file
-// meanwhile.
+// Each file of a reward is read once, here. The same slice of bytes is checked,
+// hashed, compiled and reported, even if the file changes meanwhile.
 
 var (
 	errTooLarge   = errors.New("the file is too large")
@@ -19,8 +18,8 @@ var (
 	errChanged    = errors.New("it changed while it was read")
 )
 
-// readFile reads a file, and no more of it than most bytes, which it may reach
-// only while it is read.
+// readFile reads a file of at most most bytes. It stops if the file grows
+// beyond that while it is read.
 func readFile(f fs.File, most int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -35,10 +34,10 @@ func readFile(f fs.File, most int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// readRegular reads a file below root and follows no link to it, not even one
-// that takes the place of the file after somebody looked.
+// readRegular reads a file below root. It follows no link, not even one that
+// replaces the file after it was checked.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
-	// Without this flag, to open a pipe waits for a writer.
+	// Without this flag, opening a pipe waits for a writer.
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -10,27 +10,27 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// Language is how the scripts of one language are run.
+// Language is a script language.
 type Language interface {
-	// Extension is that of the script's file; a folder has a file reward with
-	// this extension.
+	// Extension is the extension of the script's file. A folder of a script
+	// contains a file reward with this extension.
 	Extension() string
 	// Interpreter is the pinned build that runs its scripts.
 	Interpreter() interpreter.Interpreter
-	// Imports lists what the interpreter imports and a reward has no use for.
+	// Imports lists what only the interpreter imports, not a reward.
 	Imports() []engine.Import
-	// Brings gives what of Merit's own runs with every script, by name.
+	// Brings returns Merit's own files that run with every script, by name.
 	Brings() map[string][]byte
-	// Open says how s is spoken to, and what its interpreter finds around it.
+	// Open returns how to call s, and the process in which its interpreter runs.
 	Open(s *Script) (profile.Profile, engine.Process)
-	// Nested says the same of programs that rewards open beside themselves.
+	// Nested returns the same for programs that rewards open.
 	Nested() (profile.Nested, engine.Process)
 }
 
 // Languages are the languages of a runtime.
 type Languages []Language
 
-// Of returns the language that path is written in, or nil if it is no script.
+// Of returns the language of the script at path, or nil if it is not a script.
 func (list Languages) Of(path string) Language {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -50,10 +50,10 @@ func (list Languages) Of(path string) Language {
 	return nil
 }
 
-// Name is how rewards call the language when they open a program.
+// Name returns the name by which rewards open a program in the language.
 func Name(l Language) string { return strings.ToLower(l.Interpreter().Language) }
 
-// Named returns the language of that name, or nil.
+// Named returns the language with that name, or nil.
 func (list Languages) Named(name string) Language {
 	for _, l := range list {
 		if Name(l) == name {
@@ -63,7 +63,7 @@ func (list Languages) Named(name string) Language {
 	return nil
 }
 
-// With returns the language with an extension, or nil.
+// With returns the language with that extension, or nil.
 func (list Languages) With(extension string) Language {
 	for _, l := range list {
 		if l.Extension() == extension {

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
-// readScript reads a script without following a link out of its folder.
+// readScript reads a script. It follows no link out of the script's folder.
 func readScript(l Language, at string, most int64) (*Script, error) {
 	s := &Script{Language: l, Name: strings.TrimSuffix(filepath.Base(at), l.Extension()), Files: map[string][]byte{}}
 	folder := at
@@ -82,13 +82,13 @@ func (s *Script) readAll(root *os.Root, at string, most int64) error {
 	return err
 }
 
-// refusedFile says why a file of a folder cannot be part of a reward.
+// refusedFile returns why a file of a folder cannot be part of a reward.
 func refusedFile(at, name string, err error) error {
 	switch {
 	case errors.Is(err, errNotRegular):
-		return Refusal(path.Join(at, name), err.Error(), "copy what it stands for into the folder: links are not followed", nil)
+		return Refusal(path.Join(at, name), err.Error(), "replace the link by a copy of its target: links are not followed", nil)
 	case errors.Is(err, errChanged):
-		return Refusal(path.Join(at, name), err.Error(), "try again when nothing writes to the folder", nil)
+		return Refusal(path.Join(at, name), err.Error(), "retry when nothing writes to the folder", nil)
 	case errors.Is(err, errTooLarge):
 		return Refusal(at, "the folder is larger than sandbox.script_mib allows", "leave out what the reward does not import (tests, tools, other packages), or raise sandbox.script_mib", nil)
 	}

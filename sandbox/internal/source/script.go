@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Script is a reward in source form with everything that it may read.
+// Script is a reward in source form, with all files that it may read.
 type Script struct {
 	Language Language
 	Name     string
@@ -20,11 +20,12 @@ type Script struct {
 	Choice
 }
 
-// Digest covers every file, what was chosen, and what Merit brings.
+// Digest covers every file, the choices, and what Merit adds.
 func (s *Script) Digest(languages Languages) string { return s.DigestUnder(languages.Digest()) }
 
-// DigestUnder is the digest where Merit brings what has the digest runner: that
-// of another version can be checked without it.
+// DigestUnder returns the digest of the script if what Merit adds has the
+// digest runner. It checks the digests of other versions of Merit without
+// having them.
 func (s *Script) DigestUnder(runner string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "merit script 6 %s %q %q %q %q %q\n", s.Language.Extension(), s.Entry, s.Function, s.With, s.Batch, runner)
@@ -32,8 +33,8 @@ func (s *Script) DigestUnder(runner string) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// Digest covers, of all languages, since a script may open programs in each, the
-// interpreter and the files that Merit runs with it.
+// Digest covers the interpreter and Merit's files of every language, because a
+// script may open programs in each of them.
 func (list Languages) Digest() string {
 	h := sha256.New()
 	fmt.Fprintln(h, "merit runner 1")
@@ -51,16 +52,16 @@ func addFiles(h hash.Hash, files map[string][]byte) {
 	}
 }
 
-// omitted reports whether a folder is no part of a reward: what it is tested
-// with, and what tools leave behind.
+// omitted reports whether a folder is not part of a reward: it contains tests,
+// or was left behind by tools.
 func omitted(folder string) bool {
 	return strings.HasPrefix(folder, ".") || folder == "fixtures" || folder == "node_modules"
 }
 
-// stale reports whether a file is bytecode that Python would not look at here,
-// because it is another version's, or checked against the time of its source.
-// What "python3.12 -m compileall --invalidation-mode unchecked-hash" writes is
-// not.
+// stale reports whether a file is bytecode that Python would not use here,
+// because it belongs to another version or is checked against the time of its
+// source. Bytecode of "python3.12 -m compileall --invalidation-mode
+// unchecked-hash" is not stale.
 func stale(name string, data []byte) bool {
 	const flags, unchecked = 4, 1
 	if path.Ext(name) != ".pyc" || path.Base(path.Dir(name)) != "__pycache__" {
@@ -69,7 +70,7 @@ func stale(name string, data []byte) bool {
 	return !strings.HasSuffix(name, ".cpython-312.pyc") || len(data) <= flags || data[flags] != unchecked
 }
 
-// testFile reports whether a file tests a reward and is no part of it.
+// testFile reports whether a file is a test of the reward, and not part of it.
 func testFile(name string) bool {
 	for _, pattern := range []string{"test_*.py", "*.test.js", "*.test.mjs"} {
 		if ok, _ := path.Match(pattern, name); ok {
@@ -79,7 +80,7 @@ func testFile(name string) bool {
 	return false
 }
 
-// Mentions reports whether a file of the script has a text in it.
+// Mentions reports whether a file of the script contains text.
 func (s *Script) Mentions(text string) bool {
 	for _, data := range s.Files {
 		if bytes.Contains(data, []byte(text)) {

@@ -1,5 +1,5 @@
-// Package source is a reward on its way in: a module's bytes, or a script with
-// its files and the language that runs it, read from the disk once.
+// Package source reads rewards from disk, each once: the bytes of a module, or a
+// script with its files and the language that runs it.
 package source
 
 import (
@@ -16,22 +16,22 @@ import (
 
 // Source is a reward to load: a module, or a script.
 type Source struct {
-	Name   string // where its manifest gives none
-	Digest string // sha256:… of all that decides about results
+	Name   string // used if the manifest has no name
+	Digest string // sha256:… of everything that determines results
 	Wasm   []byte
 	Script *Script // nil for a module
 }
 
-// Module is a module in memory.
+// Module returns a module in memory as a Source.
 func Module(name string, wasm []byte) Source {
 	return Source{Name: name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), Wasm: wasm}
 }
 
-// Sizes bound what is read, in bytes.
+// Sizes are the limits of the files, in bytes.
 type Sizes struct{ Module, Script int64 }
 
 // File reads the reward at path: a module, a script in one of the languages, or
-// a folder with a script called reward. Only a script can be chosen from.
+// a folder with a script called reward. Choices are for scripts only.
 func File(path string, choice Choice, languages Languages, most Sizes) (Source, error) {
 	err := choice.check(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func readModule(path string, most int64) (wasm []byte, err error) {
 	}
 }
 
-// Refusal is the error of a reward that must not run.
+// Refusal returns the error of a reward that must not run.
 func Refusal(name, what, hint string, err error) error {
 	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Refused, Where: text.Escape(name), What: text.Escape(what), Hint: hint, Err: err}
 }

@@ -1,4 +1,4 @@
-// Package text makes what guests say safe to show.
+// Package text makes the texts of guests safe to show.
 package text
 
 import (
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Escape makes guest text safe to show: control characters (but line feed and
-// tab), invisible direction marks and bytes that are not UTF-8 become \x1b,
-// \u202e and the like. Most text is returned as it is.
+// Escape makes guest text safe to show: control characters (except line feed
+// and tab), invisible direction marks and bytes that are not UTF-8 become \x1b,
+// \u202e and the like. Most text is returned unchanged.
 func Escape(s string) string {
 	clean := true
 	for i := 0; i < len(s) && clean; i++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Answer is what became of a Request. The evaluations have neither fuel, which
-// is that of them all, nor log, which is the same for each, nor time.
+// Answer is the answer to a Request. Its evaluations have no fuel, which is
+// given once for all of them, no log, which is the same for each, and no time.
 type Answer struct {
 	Fuel        uint64
 	Log         string
@@ -53,9 +53,8 @@ func appendMetrics(b []byte, metrics rl.Metrics) []byte {
 	return b
 }
 
-// ParseAnswer reads the payload of Result. Outcomes are of the closed set,
-// numbers are finite, texts are UTF-8; whether steps exist is not checked
-// here.
+// ParseAnswer decodes the payload of Result. Outcomes are known, numbers are
+// finite and texts are UTF-8; whether steps exist is not checked here.
 func ParseAnswer(payload []byte) (*Answer, error) {
 	r := reader{rest: payload}
 	a := &Answer{Fuel: r.u64(), Log: r.text()}

@@ -1,7 +1,7 @@
-// Package wire is how the host and a worker process speak over a pipe: frames
-// with a length, and inside them requests and answers in a compact binary
-// form. Both ends hold what they read to be hostile: every length is checked
-// against what is there before anything is allocated.
+// Package wire is the protocol between the host and a worker process over a pipe:
+// frames with a length that contain requests and answers in a compact binary form. Both
+// ends treat their input as hostile: they check every length against the received bytes
+// before they allocate memory.
 package wire
 
 import (
@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// Kind says what a frame holds.
+// Kind is the kind of a frame.
 type Kind byte
 
 // The kinds. The host sends Hello, Load, Unload, Evaluate and Cancel; the
@@ -42,7 +42,7 @@ const HeaderSize = 12
 
 const mark = "MRT"
 
-// ErrFrame says that what came is not a frame, or one that is too long.
+// ErrFrame means that the input is not a frame, or is a frame that is too long.
 var ErrFrame = errors.New("not a frame of a sandbox worker")
 
 // Frame is one message. Its payload is valid until the next Read into the
@@ -53,7 +53,7 @@ type Frame struct {
 	Payload []byte
 }
 
-// Begin starts a frame in buf, which is used again.
+// Begin starts a frame in buf, which it reuses.
 func Begin(buf []byte, kind Kind, seq uint32) []byte {
 	buf = append(buf[:0], 0, 0, 0, 0, 0, 0, 0, 0, byte(kind))
 	binary.LittleEndian.PutUint32(buf[4:], seq)
@@ -66,8 +66,8 @@ func End(buf []byte) []byte {
 	return buf
 }
 
-// Read reads a frame whose payload has at most limit bytes; it uses buf again
-// and returns it, grown if need be.
+// Read reads a frame whose payload has at most limit bytes. It reuses buf and
+// returns it, grown if necessary.
 func Read(r io.Reader, buf []byte, limit int) (Frame, []byte, error) {
 	var header [HeaderSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -84,7 +84,7 @@ func Read(r io.Reader, buf []byte, limit int) (Frame, []byte, error) {
 	return Frame{Kind(header[8]), binary.LittleEndian.Uint32(header[4:]), buf}, buf, err
 }
 
-// readAll reads size bytes and allocates for them as they come, not before.
+// readAll reads size bytes and allocates memory as they arrive, not before.
 func readAll(r io.Reader, buf []byte, size int) ([]byte, error) {
 	const step = 1 << 20
 	for len(buf) < size {

@@ -9,13 +9,14 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// worthAside is how long a content is that does not go through JSON, in bytes.
+// worthAside is the smallest size, in bytes, of a content that is sent outside
+// of JSON.
 const worthAside = 64
 
-// AppendMembers appends whole trajectories, the Input of a Request to a
-// script: JSON in which long contents of messages are empty, and behind it
-// these contents as they are. To quote them, to check them and to unquote them
-// again would take longer than most evaluations.
+// AppendMembers appends complete trajectories, the Input of a Request to a
+// script: JSON in which long contents of messages are empty, followed by these
+// contents unchanged. Quoting, checking and unquoting them would take longer
+// than most evaluations.
 func AppendMembers(b []byte, members []*rl.Trajectory) ([]byte, error) {
 	var contents []byte
 	count := 0
@@ -39,7 +40,7 @@ func AppendMembers(b []byte, members []*rl.Trajectory) ([]byte, error) {
 	return append(appendU32(appendText(b, text), count), contents...), nil
 }
 
-// ParseMembers reads what AppendMembers has written.
+// ParseMembers decodes the output of AppendMembers.
 func ParseMembers(input []byte) ([]*rl.Trajectory, error) {
 	r := reader{rest: input}
 	var members []*rl.Trajectory
