@@ -52,7 +52,7 @@ func (l *loader) Load(_ context.Context, _, path string, o library.Options) (lib
 		)
 	}
 	l.open.Add(1)
-	r := &scripted{l, text, reward.Info{Name: text, Digest: "sha256:" + strings.Repeat("1", 64), ABI: "test", StepIndexing: reward.ByAssistant, Group: text == "group"}}
+	r := &scripted{l, text, reward.Info{Name: text, Digest: "sha256:" + strings.Repeat("1", 64), ABI: "test", StepIndexing: reward.ByAssistant, Group: text == "group", InFlight: 4}}
 	if text == "guarded" {
 		r.info.Refused = []reward.Refusal{{Kind: "package", What: "orjson", Where: "/reward/reward.py:2", Count: 1}, {Kind: "file", What: "path_open /x", Count: 2}}
 	}
@@ -170,7 +170,7 @@ const ndjson = "application/x-ndjson"
 
 // What is awaited comes within waitABit, and is looked for every poll.
 const (
-	waitABit = time.Minute
+	waitABit = 5 * time.Minute
 	poll     = time.Millisecond
 )
 
