@@ -96,7 +96,7 @@ func Main() {
 func serve(args []string) int {
 	s, ok := all[args[0]]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "there is no built-in plug-in %q; there are %s\n", args[0], strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+		fmt.Fprintf(os.Stderr, "no built-in plug-in %q exists; choose one of %s\n", args[0], strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 		return 2
 	}
 	os.Args = args

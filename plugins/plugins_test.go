@@ -56,7 +56,7 @@ func names(t *testing.T) (all []string) {
 	return all
 }
 
-// both runs a test with a plug-in as it is built in and as a program of its own.
+// both runs a test with a plug-in as it is built in and as a separate program.
 func both(t *testing.T, name string, test func(t *testing.T, path string)) {
 	t.Helper()
 	testneeds.NotShort(t)
@@ -131,7 +131,7 @@ func server(t *testing.T) string {
 }
 
 // Promise: every environment keeps the contract of env.Env over a process and a
-// socket, built in and as a program of its own.
+// socket, built in and as a separate program.
 func TestEnvironments(t *testing.T) {
 	for name, trial := range environments(t) {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestEnvironments(t *testing.T) {
 }
 
 // Promise: every policy keeps the contract of policy.Policy over a process and a
-// socket, built in and as a program of its own.
+// socket, built in and as a separate program.
 func TestPolicies(t *testing.T) {
 	model := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {

@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/internal/council"
 )
 
-// BenchmarkDecide is a council of eight that agrees in its third round: what the
-// house adds to the time of its agents.
+// BenchmarkDecide is a council of eight that agrees in its third round: the overhead in
+// addition to the time of its agents.
 func BenchmarkDecide(b *testing.B) {
 	var scripts []council.Script
 	for range 8 {

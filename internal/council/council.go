@@ -11,17 +11,17 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Settings are a council and what it needs.
+// Settings configures a council.
 type Settings struct {
 	Config  Config
 	Members []Member
 	Seed    rl.Seed
-	Sink    trace.Sink       // takes what happens, as spans; nil is nobody
-	Trace   string           // the ID of the trace; needed with Sink
-	Now     func() time.Time // the times of spans; nil is the clock
+	Sink    trace.Sink       // receives events as spans; may be nil
+	Trace   string           // the ID of the trace; required with Sink
+	Now     func() time.Time // the times of spans; nil uses the clock
 }
 
-// council is one decision under way.
+// council is a decision in progress.
 type council struct {
 	cfg     Config
 	members []Member
@@ -33,9 +33,9 @@ type council struct {
 	log     log
 }
 
-// Decide has the members decide about task. An agent whose policy fails in a way
-// that may pass has no answer or vote in that round, and the others go on; any
-// other failure ends it. The error is also one of the sink.
+// Decide has the members decide about task. An agent whose policy fails temporarily has no
+// answer or vote in that round, and the others continue; any other failure stops the decision.
+// Errors of the sink are returned too.
 func Decide(ctx context.Context, s Settings, task *rl.Task) (*Result, error) {
 	names := make([]string, len(s.Members))
 	for i, m := range s.Members {
@@ -67,7 +67,7 @@ func Decide(ctx context.Context, s Settings, task *rl.Task) (*Result, error) {
 	return r, nil
 }
 
-// opening is the conversation that an agent begins with.
+// opening returns the initial conversation of an agent.
 func opening(system string, task []rl.Message) []rl.Message {
 	if system == "" {
 		return append([]rl.Message(nil), task...)
@@ -79,10 +79,10 @@ func opening(system string, task []rl.Message) []rl.Message {
 	return append([]rl.Message{{Role: rl.RoleSystem, Content: rl.Text(system)}}, task...)
 }
 
-// rounds plays until there is a decision.
+// rounds plays rounds until there is a decision.
 func (c *council) rounds(ctx context.Context) (*Result, error) {
 	r := &Result{Task: c.task.ID}
-	var before []option // what was answered; nil at the beginning and after a restart
+	var before []option // previous answers; nil in the first round and after a restart
 	var reasons []Vote
 	for n := 0; ; n++ {
 		answers, err := c.everybodyAnswers(ctx, n, before, reasons)
@@ -117,7 +117,7 @@ func (c *council) rounds(ctx context.Context) (*Result, error) {
 	}
 }
 
-// end says what the council came to.
+// end records the decision.
 func (c *council) end(ctx context.Context, r *Result, best *option, agreed bool) error {
 	r.Consensus = agreed
 	if best == nil {
@@ -132,7 +132,7 @@ func (c *council) end(ctx context.Context, r *Result, best *option, agreed bool)
 
 func (c *council) name(i int) string { return c.members[i].Name }
 
-// everybodyAnswers has all members answer, having seen what was answered before.
+// everybodyAnswers has all members answer, after showing them the previous answers.
 func (c *council) everybodyAnswers(ctx context.Context, round int, before []option, reasons []Vote) ([]Answer, error) {
 	ask := ""
 	switch {
@@ -172,7 +172,7 @@ func (c *council) everybodyAnswers(ctx context.Context, round int, before []opti
 	return answers, c.log.answers(ctx, round, answers, said)
 }
 
-// answered is the task and a member's answer, for rewards.
+// answered returns the task and a member's answer, for rewards.
 func (c *council) answered(i int, text string) *rl.Trajectory {
 	n := len(c.task.Messages)
 	return &rl.Trajectory{
@@ -182,7 +182,7 @@ func (c *council) answered(i int, text string) *rl.Trajectory {
 	}
 }
 
-// everybodyVotes has all members vote that have something to vote for.
+// everybodyVotes has all members vote that have an option.
 func (c *council) everybodyVotes(ctx context.Context, round int, list []option) ([]Vote, error) {
 	ballots := make([]ballot, len(c.members))
 	said, err := c.everybody(ctx, round, seedVote, func(i int) string {

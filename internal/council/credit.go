@@ -8,21 +8,21 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Rule says what an agent gets of the score of a decision.
+// Rule is how the score of a decision is shared among agents.
 type Rule = string
 
-// The closed set of rules.
+// The rules.
 const (
-	Team Rule = "team" // all get the score of the decision
-	Own  Rule = "own"  // each gets the score of its own last answer
-	// Gain is the score of the decision less that of what would have been decided
-	// in the last round without the agent's answer and vote (difference rewards,
-	// Wolpert and Tumer, 2002). Without anything else to decide it is all of it.
+	Team Rule = "team" // each agent gets the score of the decision
+	Own  Rule = "own"  // each agent gets the score of its own last answer
+	// Gain is the score of the decision minus the score of the decision that the last round
+	// would have had without the agent's answer and vote (difference rewards, Wolpert and
+	// Tumer, 2002). If there is no other option, it is the whole score.
 	Gain Rule = "difference"
 )
 
-// Score is the score of the decision, out of those of the members' last answers
-// (nil = no score); nil if it has none.
+// Score returns the score of the decision, given the scores of the members' last answers (nil
+// = no score); nil if it has none.
 func (r *Result) Score(scores []*float64) *float64 {
 	if len(r.By) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func (r *Result) Score(scores []*float64) *float64 {
 	return r.scoreOf(r.By[0], scores)
 }
 
-// scoreOf is the score of an agent's last answer.
+// scoreOf returns the score of an agent's last answer.
 func (r *Result) scoreOf(agent string, scores []*float64) *float64 {
 	for i, a := range r.last().Answers {
 		if a.Agent == agent {
@@ -40,9 +40,8 @@ func (r *Result) scoreOf(agent string, scores []*float64) *float64 {
 	return nil
 }
 
-// Credit returns what each member gets by rule, in their order, out of the scores
-// of their last answers. What a missing score would be needed for has none: it is
-// never 0 for want of a number.
+// Credit returns the share of each member by rule, in their order, given the scores of their
+// last answers. A share that depends on a missing score is nil, never 0.
 //
 // Shapes: scores [members] → [members].
 func (r *Result) Credit(rule Rule, scores []*float64) []*float64 {
@@ -74,9 +73,9 @@ func (r *Result) Credit(rule Rule, scores []*float64) []*float64 {
 	return credit
 }
 
-// Rewards are the spans of a decision's rewards: of the whole trace what the
-// decision was worth, and of each member's last answer its share. Evaluations
-// are those of the members' last answers, name and digest the reward's.
+// Rewards returns the reward spans of a decision: its score for the whole trace, and the share
+// of each member for its last answer. Evaluations are those of the members' last answers; name
+// and digest are those of the reward.
 func (r *Result) Rewards(id, name, digest string, rule Rule, evaluations []reward.Evaluation, now time.Time) []trace.Span {
 	scores := Scores(evaluations)
 	credit := r.Credit(rule, scores)
@@ -106,7 +105,7 @@ func (r *Result) Rewards(id, name, digest string, rule Rule, evaluations []rewar
 	return list
 }
 
-// answeredIn is the round of a member's last answer; −1 if there is none.
+// answeredIn returns the round of a member's last answer, or −1 if there is none.
 func (r *Result) answeredIn(member int) int {
 	for n := len(r.Rounds) - 1; n >= 0; n-- {
 		if r.Rounds[n].Answers[member].Text != "" {
@@ -116,7 +115,7 @@ func (r *Result) answeredIn(member int) int {
 	return -1
 }
 
-// Scores are those of evaluations; nil where there is none.
+// Scores returns the scores of evaluations; nil for those without one.
 func Scores(evaluations []reward.Evaluation) []*float64 {
 	scores := make([]*float64, len(evaluations))
 	for i, e := range evaluations {
@@ -128,8 +127,8 @@ func Scores(evaluations []reward.Evaluation) []*float64 {
 	return scores
 }
 
-// Evaluate has score look at each member's last answer. One that never answered
-// has no evaluation: its outcome is invalid.
+// Evaluate scores each member's last answer. A member that never answered has the outcome
+// invalid.
 func (r *Result) Evaluate(ctx context.Context, pool *reward.Pool) []reward.Evaluation {
 	out := make([]reward.Evaluation, len(r.answers))
 	for i, t := range r.answers {

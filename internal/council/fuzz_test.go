@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Promise: a vote is read where it stands, and only where it stands.
+// Promise: a vote is found exactly where the format allows it.
 func TestReadVote(t *testing.T) {
 	labels := []string{"A", "B", "ada-1"}
 	for text, want := range map[string]string{
@@ -23,8 +23,8 @@ func TestReadVote(t *testing.T) {
 	}
 }
 
-// Promise: whatever an agent says, its vote is for one of the answers that it was
-// shown, or none, and its reason is bounded text.
+// Promise: for any text of an agent, its vote is for one of the answers that it was shown, or
+// none, and its reason is limited in size.
 func FuzzReadVote(f *testing.F) {
 	for _, seed := range []string{"VOTE A", "RESTART \xff", "VOTE A\nRESTART x", "**VOTE: B**", "\nvote\n", "VOTE \x00"} {
 		f.Add(seed)

@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// log gives what happens to a sink, as spans of one trace. Ids say round, phase
-// and agent, so that spans of one instant have an order.
+// log sends events to a sink, as spans of one trace. Ids contain round, phase and agent, so
+// that spans with the same time have an order.
 type log struct {
 	sink    trace.Sink
 	id      string
@@ -35,7 +35,7 @@ func (l *log) put(ctx context.Context, spans []trace.Span, about ...trace.About)
 	return l.sink.Put(ctx, spans, about)
 }
 
-// begin says what the trace is about.
+// begin records the task of the trace.
 func (l *log) begin(ctx context.Context, task *rl.Task, names []string) error {
 	metadata := map[string]json.RawMessage{}
 	for key, value := range task.Metadata {
@@ -52,7 +52,7 @@ func (l *log) begin(ctx context.Context, task *rl.Task, names []string) error {
 	return l.put(ctx, []trace.Span{first}, trace.About{Trace: l.id, Agent: "council", Task: task.ID, Status: trace.StatusOpen, Metadata: metadata})
 }
 
-// call is the span of a request to a policy.
+// call returns the span of a request to a policy.
 func (l *log) call(id string, i int, s said) trace.Span {
 	span := trace.Span{
 		Trace: l.id, ID: id + ".call", Parent: id, Agent: l.members[i].Name, Kind: trace.KindPrompt, Name: cmp.Or(l.members[i].Model, "policy"),
@@ -70,7 +70,7 @@ func (l *log) call(id string, i int, s said) trace.Span {
 	return span
 }
 
-// event is the span of what an agent did among the others.
+// event returns the span of an agent's action in the council.
 func (l *log) event(id, agent string, s said, problem, text string, c trace.Coordination) trace.Span {
 	span := trace.Span{
 		Trace: l.id, ID: id, Agent: agent, Kind: trace.KindCoordination, Name: string(c.Event), Start: s.start, End: s.end, Status: trace.StatusOK, Text: text, Coordination: &c,
@@ -90,7 +90,7 @@ func (l *log) answers(ctx context.Context, round int, answers []Answer, all []sa
 	return l.put(ctx, spans)
 }
 
-// answerSpan is the ID of the span of an agent's answer in a round.
+// answerSpan returns the ID of the span of an agent's answer in a round.
 func answerSpan(round int, agent string) string { return fmt.Sprintf("%03d.1.%s", round, agent) }
 
 func (l *log) votes(ctx context.Context, round int, votes []Vote, all []said) error {
@@ -120,8 +120,8 @@ func (l *log) end(ctx context.Context, round int, by string, agreed bool) error 
 	return l.put(ctx, []trace.Span{span}, trace.About{Trace: l.id, Status: trace.StatusOK})
 }
 
-// failed closes the trace of a council that could not decide. The context may
-// have ended, and what happened is kept all the same.
+// failed closes the trace of a council that could not decide. The trace is stored even if the
+// context is done.
 func (l *log) failed(ctx context.Context, cause error) error {
 	now := l.now()
 	s := said{start: now, end: now}

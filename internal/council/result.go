@@ -4,47 +4,47 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Result is what a council came to.
+// Result is the decision of a council.
 type Result struct {
 	Task      string   `json:"task"`
 	Answer    string   `json:"answer"`
-	By        []string `json:"by"`        // who gave it in the last round; empty if nobody answered
-	Consensus bool     `json:"consensus"` // it was agreed on, not cut off by the limit
+	By        []string `json:"by"`        // agents that gave the answer in the last round; empty if none answered
+	Consensus bool     `json:"consensus"` // the quorum was reached before the limit of rounds
 	Restarts  int      `json:"restarts"`
 	Rounds    []Round  `json:"rounds"`
-	// Agents are the conversations of the members, in their order, with a step for
-	// each decision: what a learner learns from.
+	// Agents are the conversations of the members, in their order, with a step for each
+	// decision, for training.
 	Agents []*rl.Trajectory `json:"-"`
 
-	answers []*rl.Trajectory // the task and each member's last answer; nil without one
+	answers []*rl.Trajectory // the task and each member's last answer; nil if there is none
 }
 
-// Round is what was said in one round.
+// Round is the record of one round.
 type Round struct {
 	Answers []Answer `json:"answers"` // by member
 	Votes   []Vote   `json:"votes,omitempty"`
-	Restart bool     `json:"restart,omitempty"` // a majority asked to begin again
+	Restart bool     `json:"restart,omitempty"` // a majority requested a restart
 }
 
-// Answer is what one agent answered.
+// Answer is the answer of one agent.
 type Answer struct {
 	Agent string `json:"agent"`
 	Text  string `json:"text"`
-	Error string `json:"error,omitempty"` // why there is none
+	Error string `json:"error,omitempty"` // why there is no answer
 }
 
-// Vote is what one agent voted for. An agent that named nothing abstains.
+// Vote is the vote of one agent. An agent that names no answer abstains.
 type Vote struct {
 	Agent   string `json:"agent"`
-	For     string `json:"for,omitempty"` // who gave the answer first, in the order of members
+	For     string `json:"for,omitempty"` // first author of the answer, in the order of members
 	Restart bool   `json:"restart,omitempty"`
-	Reason  string `json:"reason,omitempty"` // of a restart
-	Error   string `json:"error,omitempty"`  // why there is none
+	Reason  string `json:"reason,omitempty"` // reason for a restart
+	Error   string `json:"error,omitempty"`  // why there is no vote
 }
 
-// Answers returns, for each member, its last answer as a trajectory that a
-// reward can score: the task and that answer; nil for one that never answered.
+// Answers returns, for each member, the task and its last answer as a trajectory that a reward
+// can score; nil for a member that never answered.
 func (r *Result) Answers() []*rl.Trajectory { return r.answers }
 
-// last is the last round, in which the decision fell.
+// last returns the last round, which has the decision.
 func (r *Result) last() *Round { return &r.Rounds[len(r.Rounds)-1] }

@@ -11,15 +11,14 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Script is an agent that says what is written down for it: for rehearsals, for
-// tests of rewards, and as a foil for others. It is a function of the
-// conversation that it is given.
+// Script is an agent with fixed answers: for trial runs, for tests of rewards, and as an
+// opponent of other agents. It is a function of its conversation.
 type Script struct {
-	// Answers are what it answers, one a round; the last one from then on.
+	// Answers are the answers, one per round; the last one is repeated.
 	Answers []string `yaml:"answers" json:"answers"`
-	// Votes are what it votes for, one a round; the last one from then on: a text
-	// that the answer contains, or restart and why behind a colon. What no answer
-	// contains is an abstention. None votes for what it answered itself.
+	// Votes are the votes, one per round; the last one is repeated. A vote is a text that
+	// the chosen answer contains, or restart, a colon and the reason. If no answer contains
+	// the text, the agent abstains. Without votes, it votes for its own answer.
 	Votes []string `yaml:"votes" json:"votes"`
 }
 
@@ -28,7 +27,7 @@ var _ policy.Policy = Script{}
 // Validate returns every problem of s, with key paths relative to the section.
 func (s Script) Validate() []error {
 	var p fault.Problems
-	p.Check(len(s.Answers) > 0, "answers", s.Answers, "give at least one")
+	p.Check(len(s.Answers) > 0, "answers", s.Answers, "add at least one answer")
 	return p
 }
 
@@ -44,7 +43,7 @@ func (s Script) Act(ctx context.Context, observations []policy.Observation, deci
 	return ctx.Err()
 }
 
-// voting is how a request for a vote begins.
+// voting is the beginning of a request for a vote.
 var voting = askVote[:strings.Index(askVote, "%")]
 
 var shownAnswer = regexp.MustCompile(`<answer name="([^"]+)">(".*?")</answer>`)
@@ -81,5 +80,5 @@ func (s Script) say(messages []rl.Message) string {
 	return "None of these."
 }
 
-// at is the entry of a list, or its last one.
+// at returns the entry of a list, or its last one.
 func at(list []string, i int) string { return list[min(i, len(list)-1)] }

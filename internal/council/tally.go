@@ -9,14 +9,13 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// option is an answer that can be voted for. Those that say the same are one.
+// option is an answer to vote for. Identical answers are one option.
 type option struct {
 	text    string
 	authors []int // members, in their order
 }
 
-// options are the different answers of a round, in the order of their first
-// authors.
+// options returns the different answers of a round, in the order of their first authors.
 func options(answers []Answer) (list []option) {
 	for i, a := range answers {
 		if a.Text == "" {
@@ -32,14 +31,14 @@ func options(answers []Answer) (list []option) {
 	return list
 }
 
-// ballot is what a voter sees: the options in an order, and what they are called.
+// ballot is what a voter sees: the options in an order, with their labels.
 type ballot struct {
 	options []option
 	labels  []string
 }
 
-// ballot makes the one of voter. Blind, it has an order of its own, so that the
-// place in a list wins nobody votes.
+// ballot returns the ballot of voter. In blind mode its order depends on the voter, so that a
+// place in the list wins no votes.
 func (c *council) ballot(list []option, voter, round int) ballot {
 	b := ballot{}
 	for _, o := range list {
@@ -49,7 +48,7 @@ func (c *council) ballot(list []option, voter, round int) ballot {
 	}
 	if c.cfg.Blind {
 		seed := c.seed.Path(seedBallot, uint64(round), uint64(voter))
-		for i := len(b.options) - 1; i > 0; i-- { // Fisher and Yates
+		for i := len(b.options) - 1; i > 0; i-- { // Fisher–Yates shuffle
 			k := int(seed.Child(uint64(i)).Uniform() * float64(i+1))
 			b.options[i], b.options[k] = b.options[k], b.options[i]
 		}
@@ -64,7 +63,7 @@ func (c *council) ballot(list []option, voter, round int) ballot {
 	return b
 }
 
-// shown is the ballot as a voter reads it.
+// shown returns the ballot as text.
 func (b ballot) shown() string {
 	var text strings.Builder
 	for i, o := range b.options {
@@ -73,12 +72,12 @@ func (b ballot) shown() string {
 	return text.String()
 }
 
-// needed is how many of n votes are a quorum.
+// needed returns how many of n votes are a quorum.
 func (c Config) needed(n int) int { return max(1, int(math.Ceil(c.Quorum*float64(n)-1e-9))) }
 
-// leading returns the option with the most votes and how many those are. Of
-// equals the one with more authors leads, then the one that stands first. Without
-// , which may be −1, has no say: neither its vote nor its answer counts.
+// leading returns the option with the most votes and their number. Among equals, the one with
+// more authors leads, then the first one. The vote and the answer of the member without, which
+// may be −1, do not count.
 func leading(list []option, votes []Vote, name func(int) string, without int) (best *option, count int) {
 	type counted struct {
 		*option
@@ -110,7 +109,7 @@ func leading(list []option, votes []Vote, name func(int) string, without int) (b
 	return all[0].option, all[0].votes
 }
 
-// restarts counts the votes for beginning again.
+// restarts counts the votes for a restart.
 func restarts(votes []Vote) (n int) {
 	for _, v := range votes {
 		if v.Restart {

@@ -11,12 +11,12 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// said is what became of one request.
+// said is the result of one request.
 type said struct {
-	asked      bool // there was one
-	added      bool // a message was added for it
+	asked      bool // a request was sent
+	added      bool // a message was added for the request
 	text       string
-	err        error // it may pass, and the others go on
+	err        error // temporary; the others continue
 	given      []rl.Message
 	decision   policy.Decision
 	start, end time.Time
@@ -32,10 +32,10 @@ func (s said) problem() string {
 	return ""
 }
 
-// everybody puts a request to all members at one time and writes what they said
-// into their conversations, in the order of members. Ask adds a message before
-// it; it is called in the order of members. An empty one adds none: in the first
-// round that is a request for an answer, at a vote there is nothing to ask.
+// everybody sends a request to all members concurrently and appends their replies to their
+// conversations, in the order of members. It calls ask in the order of members for a message
+// to append first. An empty message appends none: in the first round the conversation already
+// asks for an answer, and in a vote there is nothing to ask.
 func (c *council) everybody(ctx context.Context, round int, label uint64, ask func(member int) string) ([]said, error) {
 	all := make([]said, len(c.members))
 	inner, cancel := context.WithCancel(ctx)
@@ -53,13 +53,13 @@ func (c *council) everybody(ctx context.Context, round int, label uint64, ask fu
 			all[i] = c.request(inner, i, c.decision(label, round, i))
 			all[i].added = text != ""
 			if all[i].err != nil && !fault.Retryable(all[i].err) {
-				cancel() // the others' answers would be thrown away
+				cancel() // the others' answers would be discarded
 			}
 		})
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "the council was stopped", Err: context.Cause(ctx), Hint: "begin it again"}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "the council was stopped", Err: context.Cause(ctx), Hint: "run the command again"}
 	}
 	if err := terminal(all); err != nil {
 		return nil, err
@@ -72,8 +72,7 @@ func (c *council) everybody(ctx context.Context, round int, label uint64, ask fu
 	return all, nil
 }
 
-// terminal is the first error after which no other request would fare better;
-// that others were cancelled because of it is none.
+// terminal returns the first permanent error, ignoring cancellations that it caused.
 func terminal(all []said) (found error) {
 	for _, s := range all {
 		if s.err == nil || fault.Retryable(s.err) {
@@ -87,7 +86,7 @@ func terminal(all []said) (found error) {
 	return found
 }
 
-// request asks one policy.
+// request sends a request to one policy.
 func (c *council) request(ctx context.Context, i int, seed rl.Seed) said {
 	t := c.agents[i]
 	n := len(t.Messages)
@@ -106,8 +105,8 @@ func (c *council) request(ctx context.Context, i int, seed rl.Seed) said {
 	return s
 }
 
-// write adds what member i said to its conversation. A request that failed is
-// taken out of it: many chat templates want an answer behind each message.
+// write appends what member i said to its conversation. It removes a failed request, because
+// many chat templates require an answer after each message.
 func (c *council) write(i int, s said) {
 	t := c.agents[i]
 	if s.err != nil {

@@ -6,19 +6,18 @@ import (
 	"github.com/merit-rl/merit/core/stats"
 )
 
-// Agreement is how far two evaluations of the same outputs agree. What has no
-// number is nil: a correlation where fewer than two outputs have both totals, or
-// where one rubric gives all of them the same.
+// Agreement measures how far two evaluations of the same outputs agree. Undefined numbers are
+// nil: a correlation if fewer than two outputs have both totals, or if one rubric gives all of
+// them the same total.
 type Agreement struct {
-	Outputs                int      `json:"outputs"` // that have both totals
+	Outputs                int      `json:"outputs"` // outputs with both totals
 	Spearman               *float64 `json:"spearman"`
 	Pearson                *float64 `json:"pearson"`
 	MeanAbsoluteDifference *float64 `json:"mean_absolute_difference"`
 }
 
-// Agree compares the totals of the outputs that have both. Totals are rounded to
-// 1e-9: sums in another order differ in their last bit, and would have ranks that
-// mean nothing.
+// Agree compares the totals of the outputs that have both. It rounds totals to 1e-9, because
+// sums in a different order differ in their last bit, which would create meaningless ranks.
 func Agree(a, b *Evaluation) Agreement {
 	var x, y []float64
 	for i := range min(len(a.Totals), len(b.Totals)) {

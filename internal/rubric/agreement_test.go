@@ -20,7 +20,7 @@ func totals(values ...float64) *rubric.Evaluation {
 	return e
 }
 
-// Promise: only outputs with both totals count, and what has no number is none.
+// Promise: only outputs with both totals count, and undefined numbers are nil.
 func TestAgree(t *testing.T) {
 	a := rubric.Agree(totals(0.1, -1, 0.5, 0.9, 0.3), totals(0.2, 0.4, 0.6, 0.8, -1))
 	require.Equal(t, 3, a.Outputs)
@@ -28,7 +28,7 @@ func TestAgree(t *testing.T) {
 	require.InDelta(t, 0.9819805061, *a.Pearson, 1e-9)
 	require.InDelta(t, 0.1, *a.MeanAbsoluteDifference, 1e-12)
 
-	// Equal but for the order of their sums.
+	// Equal except for the order of their sums.
 	a = rubric.Agree(totals(0.6000000000000001, 0.6, 1), totals(0.6, 0.6, 1))
 	require.Equal(t, 1.0, *a.Spearman)
 

@@ -7,13 +7,12 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// budget is the fuel that all verdicts of one evaluation may use together. It is
-// spent in the order of the criteria and of their outputs, and a verdict that
-// was kept costs what it cost when it was found out: so which verdicts there are
-// is a function of rubric and workflow, whatever is kept and however many
-// criteria are applied at one time.
+// budget is the fuel that all verdicts of one evaluation may use together. It is spent in the
+// order of criteria and outputs, and a cached verdict costs what it cost originally. So the
+// verdicts of an evaluation are a function of rubric and workflow, independent of the cache
+// and of concurrency.
 type budget struct {
-	most  uint64          // 0 has no end
+	most  uint64          // 0 is unlimited
 	spent []atomic.Uint64 // by criterion
 }
 
@@ -21,9 +20,8 @@ func newBudget(most uint64, criteria int) *budget {
 	return &budget{most: most, spent: make([]atomic.Uint64, criteria)}
 }
 
-// left reports whether criterion i may have another verdict, as far as is known:
-// criteria before it may still be at work. What was found out too much, cut
-// takes away.
+// left reports whether criterion i may have another verdict, as far as is known: earlier
+// criteria may still be running. cut removes verdicts that exceed the budget.
 func (b *budget) left(i int) bool {
 	sum := uint64(0)
 	for j := range i + 1 {
@@ -32,10 +30,10 @@ func (b *budget) left(i int) bool {
 	return b.most == 0 || sum < b.most
 }
 
-// spend notes what a verdict of criterion i has used.
+// spend records the fuel of a verdict of criterion i.
 func (b *budget) spend(i int, v Verdict) { b.spent[i].Add(v.Fuel) }
 
-// cut takes away the verdicts behind the end of the budget.
+// cut replaces the verdicts beyond the end of the budget.
 func (b *budget) cut(results []Result) {
 	if b.most == 0 {
 		return
@@ -63,7 +61,7 @@ func (b *budget) cut(results []Result) {
 	}
 }
 
-// exhausted is the verdict that there is no fuel for.
+// exhausted is the verdict of a rule for which no fuel is left.
 func (b *budget) exhausted() Verdict {
 	return Verdict{Outcome: reward.OutOfFuel, Reason: fmt.Sprintf("not tried: the rubric has used up the fuel of all its rules, %d (rubric.total_fuel)", b.most)}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// shown is what a criterion came to: a letter for each verdict, and one for that
-// about nothing.
+// shown returns the result of a criterion: a letter for each verdict, and one for the empty
+// output.
 func shown(e *rubric.Evaluation) (all []string) {
 	letter := func(v rubric.Verdict) string {
 		switch {
 		case v.Outcome == reward.Scored:
 			return "s"
 		case v.Outcome == reward.OutOfFuel && v.Fuel == 0:
-			return "-" // not begun
+			return "-" // not started
 		}
 		return "f"
 	}
@@ -34,10 +34,9 @@ func shown(e *rubric.Evaluation) (all []string) {
 	return all
 }
 
-// Promise: a rubric whose rules have used up its fuel gets no further verdict:
-// the rest are out of fuel, which is charged as any rule that fails. Where that
-// happens is the same whatever is kept and however many rules are applied at
-// one time.
+// Promise: a rubric whose rules have used up its fuel gets no further verdict: the rest are
+// out of fuel, which is charged like any failed rule. Where this happens does not depend on
+// the cache or on concurrency.
 func TestTotalFuel(t *testing.T) {
 	w := outputs("x y", "y", "z") // a verdict costs 5, one of a rule that loops 7
 	for _, c := range []struct {
@@ -78,8 +77,8 @@ func TestTotalFuel(t *testing.T) {
 	require.NotEqual(t, rubric.NewEngine(&words{}, rubric.EngineOptions{}).Digest(), e.Digest(), "it decides verdicts")
 }
 
-// Promise: a stakeholder whose rules need more than there is leaves the episode
-// without a score, and says so: that is nobody's who wrote a rubric.
+// Promise: if a stakeholder's rules need more than the total fuel, the episode has no score
+// and says so: the author of the written rubric is not at fault.
 func TestTotalFuelOfATruth(t *testing.T) {
 	m := &module{}
 	s := rubric.NewScorer(rubric.NewEngine(&words{}, rubric.EngineOptions{Fuel: 7}), m, rubric.ScorerOptions{})

@@ -9,22 +9,21 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Stats are what an engine was asked.
+// Stats counts the verdicts of an engine.
 type Stats struct {
-	Verdicts int `json:"verdicts"` // that were wanted
-	Kept     int `json:"kept"`     // of those, the ones that were there already
+	Verdicts int `json:"verdicts"` // verdicts that were requested
+	Kept     int `json:"kept"`     // of those, the cached ones
 }
 
-// cache keeps verdicts by key, those that were not used for longest going
-// first. Unavailable ones are not kept: the next who asks may find the judge at
-// home.
+// cache stores verdicts by key and evicts the least recently used ones. It does not store
+// unavailable verdicts, because the judge may be available for the next request.
 type cache struct {
 	most   int
 	asking singleflight.Group
 
 	mu    sync.Mutex
 	kept  map[string]*list.Element
-	order *list.List // of *entry, last used in front
+	order *list.List // of *entry, most recently used first
 	told  Stats
 }
 
@@ -37,8 +36,8 @@ func newCache(most int) *cache {
 	return &cache{most: most, kept: map[string]*list.Element{}, order: list.New()}
 }
 
-// get returns the verdict for key, which find finds out if it is not kept. One
-// who is stopped while finding it out takes nobody along who waits for it.
+// get returns the cached verdict for key, or calls find. Canceling a caller does not cancel
+// others that wait for the same verdict.
 func (c *cache) get(ctx context.Context, key string, find func() Verdict) Verdict {
 	if v, ok := c.load(key); ok {
 		return v
@@ -55,7 +54,7 @@ func (c *cache) get(ctx context.Context, key string, find func() Verdict) Verdic
 			mine = true
 			v := find().settled()
 			if ctx.Err() != nil {
-				return v, context.Cause(ctx) // what a stopped rule comes to is no verdict
+				return v, context.Cause(ctx) // the result of a canceled rule is not a verdict
 			}
 			c.keep(key, v)
 			return v, nil
@@ -119,12 +118,11 @@ func (c *cache) stats() Stats {
 	return c.told
 }
 
-// subject is a workflow with the digests of what rules see of it, taken once
-// for all rules.
+// subject is a workflow with the digests of what rules see of it, computed once for all rules.
 type subject struct {
 	workflow *Workflow
-	given    string   // of the task and its inputs
-	made     []string // of each output, without who made it
+	given    string   // digest of the task and its inputs
+	made     []string // digest of each output, without its worker
 }
 
 func newSubject(w *Workflow) *subject {
@@ -135,20 +133,20 @@ func newSubject(w *Workflow) *subject {
 	return s
 }
 
-// resources is a text that differs where resources do.
+// resources returns a text that identifies the resources.
 func resources(list []Resource) string {
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // texts always are JSON
+		panic(err) // strings always marshal
 	}
 	return string(text)
 }
 
-// key is what the verdict of a rule about an output is kept under.
+// key returns the key of the verdict of a rule about an output.
 func (s *subject) key(rule string, o int) string { return rule + s.given + s.made[o] }
 
-// empty is the workflow with one output that has the files of the first one and
-// no text in them: what a criterion says of nothing.
+// empty returns the workflow with one output that has the files of the first one without text,
+// to test what a criterion scores for nothing.
 func (s *subject) empty() *Workflow {
 	w := *s.workflow
 	nothing := Output{Resources: append([]Resource(nil), w.Outputs[0].Resources...)}

@@ -7,29 +7,27 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// Verdict is what a rule says of one output.
+// Verdict is the result of a rule for one output.
 type Verdict struct {
 	// Outcome is reward.Scored, or why there is no score.
 	Outcome reward.Outcome `json:"outcome"`
 	// Score is from 0 to 1; nil unless Outcome is reward.Scored.
 	Score *float64 `json:"score"`
-	// Reason is the rule's own, or why there is no score: untrusted text, capped
+	// Reason is the rule's own, or says why there is no score: untrusted text, limited in size
 	// and escaped.
 	Reason string `json:"reason,omitempty"`
 	Fuel   uint64 `json:"fuel,omitempty"` // deterministic cost; 0 for questions
-	// Fatal is set where no question will be answered any more, as in
-	// reward.Evaluation.
+	// Fatal is set if no further question will be answered, as in reward.Evaluation.
 	Fatal error `json:"-"`
 }
 
-// Unavailable reports whether there is no verdict for now, by the fault of what
-// applies the rule and not of the rule: another time there may be one.
+// Unavailable reports whether a verdict is temporarily missing because of the checker and not
+// the rule: a later attempt may succeed.
 func (v Verdict) Unavailable() bool {
 	return v.Outcome == reward.Infrastructure || v.Outcome == reward.Timeout
 }
 
-// settled makes sure that Scored means a score from 0 to 1, and nothing else
-// does.
+// settled ensures that the outcome is Scored exactly if there is a score from 0 to 1.
 func (v Verdict) settled() Verdict {
 	switch {
 	case v.Outcome != reward.Scored:
@@ -40,32 +38,32 @@ func (v Verdict) settled() Verdict {
 	return v
 }
 
-// stopped is what one gets who is stopped before there is a verdict.
+// stopped returns the verdict of a rule that was canceled.
 func stopped(ctx context.Context) Verdict {
 	return Verdict{Outcome: reward.Infrastructure, Reason: fmt.Sprint("stopped: ", context.Cause(ctx))}
 }
 
-// Checker applies rules. It is safe for concurrent use. A verdict is a function
-// of the rule, the task, the inputs and the one output: others are not seen.
+// Checker applies rules. It is safe for concurrent use. A verdict is a function of the rule,
+// the task, the inputs and the one output; other outputs are invisible.
 type Checker interface {
-	// Digest covers all that decides verdicts but the rule and the workflow.
+	// Digest covers everything that determines verdicts except the rule and the workflow.
 	Digest() string
 	// Check applies r to output i of w.
 	Check(ctx context.Context, r Rule, w *Workflow, i int) Verdict
 }
 
-// Evaluation is what a rubric says of the outputs of a workflow.
+// Evaluation is the result of a rubric for the outputs of a workflow.
 type Evaluation struct {
-	// Totals are the weighted preference totals, by output; nil for an output of
-	// which some criterion has no score.
+	// Totals are the weighted preference totals, by output; nil for an output if a criterion
+	// has no score for it.
 	Totals   []*float64 `json:"totals"`
 	Criteria []Result   `json:"criteria"` // in the order of the rubric
 }
 
-// Failure is a verdict without a score, with its place.
+// Failure is a verdict without a score, with its location.
 type Failure struct {
 	Criterion string
-	Output    int // from 0; -1 is the output without any text
+	Output    int // from 0; -1 is the output without text
 	Verdict
 }
 
@@ -93,7 +91,7 @@ func (e *Evaluation) Failures() (list []Failure) {
 	return list
 }
 
-// Fuel is what all verdicts have used, or had used when they were found out.
+// Fuel returns the fuel of all verdicts, including the original cost of cached ones.
 func (e *Evaluation) Fuel() (sum uint64) {
 	for _, c := range e.Criteria {
 		for _, v := range c.Verdicts {
@@ -106,25 +104,24 @@ func (e *Evaluation) Fuel() (sum uint64) {
 	return sum
 }
 
-// Result is what one criterion came to.
+// Result is the result of one criterion.
 type Result struct {
 	Name     string    `json:"name"`
 	Weight   float64   `json:"weight"`
 	Verdicts []Verdict `json:"verdicts"` // by output
-	// Constant says that all outputs have the same score: the criterion tells
-	// nothing apart.
+	// Constant says that all outputs have the same score, so that the criterion does not
+	// distinguish them.
 	Constant bool `json:"constant,omitempty"`
-	// Vacuous says that all outputs have the same score above 0, and so has an
-	// output without any text: the criterion always holds.
+	// Vacuous says that all outputs, and an output without any text, have the same score above
+	// 0: the criterion always holds.
 	Vacuous bool `json:"vacuous,omitempty"`
-	// Empty is the verdict about an output without any text; nil unless Constant
-	// holds over several outputs.
+	// Empty is the verdict about an output without any text; nil unless Constant is true for
+	// several outputs.
 	Empty *Verdict `json:"empty,omitempty"`
 }
 
-// Dual is what the reward module gets as its ground truth: both rubrics and
-// what they say of the same outputs. Written.Evaluation is nil if there is no
-// written rubric.
+// Dual is the ground truth of the reward module: both rubrics and their results for the same
+// outputs. Written.Evaluation is nil if there is no written rubric.
 type Dual struct {
 	Written struct {
 		Written
@@ -134,5 +131,5 @@ type Dual struct {
 		Rubric     *Rubric     `json:"rubric"`
 		Evaluation *Evaluation `json:"evaluation"`
 	} `json:"truth"`
-	Outputs int `json:"outputs"` // how many were judged
+	Outputs int `json:"outputs"` // number of judged outputs
 }

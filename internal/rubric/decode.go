@@ -15,15 +15,15 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/internal/tree"
 )
 
-// maxProblems is how many problems of one text are told.
+// maxProblems is the largest number of reported problems of one text.
 const maxProblems = 50
 
-// decoder makes a rubric of a tree and notes all that is wrong with it.
+// decoder converts a tree to a rubric and collects all problems.
 type decoder struct {
-	file   string          // of the text; "" if it is in none
-	others map[string]bool // keys that are somebody else's, as "criteria.aspect"
-	lines  map[string]int  // path → where it is
-	bad    map[string]bool // paths that have a problem
+	file   string          // file of the text; "" if there is none
+	others map[string]bool // keys with a meaning elsewhere, such as "criteria.aspect"
+	lines  map[string]int  // line of each path
+	bad    map[string]bool // paths with a problem
 	found  []problem
 }
 
@@ -32,7 +32,7 @@ type problem struct {
 	err  error
 }
 
-// fail notes a problem with what is at path.
+// fail records a problem at path.
 func (d *decoder) fail(line int, kind fault.Kind, path, what, hint string) *fault.Error {
 	d.bad[path] = true
 	var where []string
@@ -47,8 +47,8 @@ func (d *decoder) fail(line int, kind fault.Kind, path, what, hint string) *faul
 	return f
 }
 
-// validate adds what Validate says of r, but for what has a problem already,
-// itself or in a part of it.
+// validate adds the problems that Validate finds in r, except at paths that have a problem
+// already, themselves or in a part.
 func (d *decoder) validate(r *Rubric) {
 	known := map[string]bool{}
 	for path := range d.bad {
@@ -67,8 +67,8 @@ func (d *decoder) validate(r *Rubric) {
 	}
 }
 
-// under reports whether is holds of path or of what it lies in, from the inside
-// out; not of the whole.
+// under reports whether is returns true for path or a parent of it, from the inside out, but
+// not for the root.
 func under(path string, is func(string) bool) bool {
 	for ; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		if is(path) {
@@ -91,7 +91,7 @@ func (d *decoder) err() error {
 	return errors.Join(all...)
 }
 
-// rubric makes one of the root of a tree.
+// rubric converts the root of a tree.
 func (d *decoder) rubric(n *tree.Node) *Rubric {
 	r := &Rubric{}
 	d.object(n, "", "", map[string]func(*tree.Node, string){
@@ -136,10 +136,10 @@ func (d *decoder) criterion(n *tree.Node, path string, c *Criterion) {
 	}
 }
 
-// object has every key of n read by what knows it. Within is the path of n
-// without indices, with a dot behind it.
+// object has every key of n read by the function for it. Within is the path of n without
+// indices, followed by a dot.
 func (d *decoder) object(n *tree.Node, path, within string, known map[string]func(*tree.Node, string)) {
-	if d.lines[path] == 0 { // no key stands before it
+	if d.lines[path] == 0 { // no key precedes it
 		d.lines[path] = n.Line
 	}
 	if n.Kind != tree.Object {
@@ -164,8 +164,8 @@ func (d *decoder) object(n *tree.Node, path, within string, known map[string]fun
 	}
 }
 
-// suggest says what may stand in the place of a key: what means something to
-// somebody else is offered too, if it is near.
+// suggest says which key may be meant, including keys with a meaning elsewhere if one is
+// similar.
 func (d *decoder) suggest(key, within string, known map[string]func(*tree.Node, string)) string {
 	var words, theirs []string
 	for word := range known {
@@ -193,7 +193,7 @@ func (d *decoder) text(into *string) func(*tree.Node, string) {
 	}
 }
 
-// solid is text of a key that should not be there if it has none.
+// solid reads the text of a key that must be omitted if the text is empty.
 func (d *decoder) solid(into *string) func(*tree.Node, string) {
 	return func(n *tree.Node, path string) {
 		if d.text(into)(n, path); n.Kind == tree.Text && n.Text == "" {
@@ -210,9 +210,9 @@ func (d *decoder) mismatch(n *tree.Node, path, want string) {
 	d.fail(n.Line, fault.Invalid, path, what, "write "+want+" there")
 }
 
-var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL_][\pL\d_-]{0,39}$`) }) // most of a millisecond
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL_][\pL\d_-]{0,39}$`) }) // compiling takes most of a millisecond
 
-// plain is a key of a stranger as a part of a path.
+// plain returns an untrusted key as a part of a path.
 func plain(key string) string {
 	if word().MatchString(key) {
 		return key

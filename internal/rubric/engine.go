@@ -12,28 +12,27 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// EngineOptions say how an engine works; none of them but Fuel changes a verdict.
+// EngineOptions configures an engine; only Fuel affects verdicts.
 type EngineOptions struct {
-	// Fuel bounds what all rules of a rubric may use on all outputs together: once
-	// it is used up, no further verdict is begun, and the rest are out of fuel. 0 is
-	// no bound.
+	// Fuel limits what all rules of a rubric may use together on all outputs: once it is used
+	// up, no further verdict is started, and the remaining ones are out of fuel. 0 sets no
+	// limit.
 	Fuel uint64
-	// Kept is how many verdicts are kept in memory; 0 means DefaultKept, and below
-	// 0 none.
+	// Kept is how many verdicts are cached in memory; 0 means DefaultKept, and a negative
+	// number none.
 	Kept int
-	// Parallel is how many criteria of a rubric are applied at one time; 0 means
-	// one after the other, as it should be where many evaluations run side by side.
+	// Parallel is how many criteria of a rubric are applied concurrently; 0 applies them one
+	// by one, which is best if many evaluations run concurrently.
 	Parallel int
 }
 
-// DefaultKept is how many verdicts an engine keeps: at some hundred bytes each
-// they take a few MiB.
+// DefaultKept is how many verdicts an engine caches: at a few hundred bytes each, they take a
+// few MiB.
 const DefaultKept = 1 << 15
 
-// Engine evaluates the outputs of workflows by rubrics. The same question has
-// one answer: a verdict is kept under the digest of all that decides it, and
-// those who want it at one time wait for the one who finds it out. It is safe
-// for concurrent use.
+// Engine evaluates the outputs of workflows by rubrics. The same question has one answer: a
+// verdict is cached under the digest of everything that determines it, and concurrent requests
+// for it wait for one computation. It is safe for concurrent use.
 type Engine struct {
 	checker Checker
 	cache   *cache
@@ -41,7 +40,7 @@ type Engine struct {
 	fuel    uint64
 }
 
-// NewEngine returns an engine that applies rules by c.
+// NewEngine returns an engine that applies rules with c.
 func NewEngine(c Checker, o EngineOptions) *Engine {
 	if o.Kept == 0 {
 		o.Kept = DefaultKept
@@ -49,15 +48,14 @@ func NewEngine(c Checker, o EngineOptions) *Engine {
 	return &Engine{checker: c, cache: newCache(o.Kept), most: max(1, o.Parallel), fuel: o.Fuel}
 }
 
-// Digest covers all that decides verdicts but rubric and workflow.
+// Digest covers everything that determines verdicts except rubric and workflow.
 func (e *Engine) Digest() string { return Digest("engine/2", e.checker.Digest(), fmt.Sprint(e.fuel)) }
 
-// Stats returns how many verdicts were asked for so far, and how many of those
-// were there already.
+// Stats returns how many verdicts were requested so far, and how many of those were cached.
 func (e *Engine) Stats() Stats { return e.cache.stats() }
 
-// Evaluate applies every rule of r to every output of w. Rules that fail are
-// verdicts with an outcome; the error is ctx's, and then there is no evaluation.
+// Evaluate applies every rule of r to every output of w. Failed rules are verdicts with an
+// outcome; Evaluate returns an error only if ctx is canceled.
 func (e *Engine) Evaluate(ctx context.Context, r *Rubric, w *Workflow) (*Evaluation, error) {
 	out := &Evaluation{Totals: make([]*float64, len(w.Outputs)), Criteria: make([]Result, len(r.Criteria))}
 	a := &application{engine: e, criteria: r.Criteria, subject: newSubject(w), budget: newBudget(e.fuel, len(r.Criteria))}
@@ -78,7 +76,7 @@ func (e *Engine) Evaluate(ctx context.Context, r *Rubric, w *Workflow) (*Evaluat
 	return out, nil
 }
 
-// application is one evaluation under way.
+// application is one evaluation in progress.
 type application struct {
 	engine   *Engine
 	criteria []Criterion
@@ -86,7 +84,7 @@ type application struct {
 	budget   *budget
 }
 
-// together applies several criteria at one time, in their order.
+// together applies several criteria concurrently, started in their order.
 func (a *application) together(ctx context.Context, results []Result) {
 	turns := make(chan struct{}, a.engine.most)
 	var wg sync.WaitGroup
@@ -100,9 +98,8 @@ func (a *application) together(ctx context.Context, results []Result) {
 	wg.Wait()
 }
 
-// criterion applies criterion i to every output. What cannot be applied to one
-// output for now, because a judge is away, is not tried on the next; nor is what
-// there is no fuel for.
+// criterion applies criterion i to every output. If the checker is unavailable for one output,
+// or there is no fuel left, it does not try the following ones.
 func (a *application) criterion(ctx context.Context, i int) Result {
 	c, e, s := a.criteria[i], a.engine, a.subject
 	out := Result{Name: c.Name, Weight: c.Weight, Verdicts: make([]Verdict, len(s.workflow.Outputs))}
@@ -126,7 +123,7 @@ func (a *application) criterion(ctx context.Context, i int) Result {
 	return out
 }
 
-// verdict is one of criterion i, if there is fuel left for it.
+// verdict returns a verdict of criterion i, if there is fuel left for it.
 func (a *application) verdict(ctx context.Context, i int, key string, find func() Verdict) Verdict {
 	if !a.budget.left(i) {
 		return a.budget.exhausted()
@@ -136,15 +133,15 @@ func (a *application) verdict(ctx context.Context, i int, key string, find func(
 	return v
 }
 
-// constant reports whether all have a score, and the same.
+// constant reports whether all verdicts have the same score.
 func constant(verdicts []Verdict) bool {
 	return len(verdicts) > 0 && !slices.ContainsFunc(verdicts, func(v Verdict) bool {
 		return v.Score == nil || verdicts[0].Score == nil || *v.Score != *verdicts[0].Score
 	})
 }
 
-// total is the weighted preference total of output o; nil if a criterion has no
-// score for it.
+// total returns the weighted preference total of output o, or nil if a criterion has no score
+// for it.
 func total(criteria []Result, o int) *float64 {
 	sum := 0.0
 	for _, c := range criteria {
@@ -161,11 +158,11 @@ func (e *Engine) ruleKey(r Rule) string {
 	return Digest("rule/1", e.checker.Digest(), string(r.Language), r.Code, r.Question)
 }
 
-// Digest is sha256:… of a list of texts.
+// Digest returns the sha256:… digest of a list of texts.
 func Digest(parts ...string) string {
 	text, err := json.Marshal(parts)
 	if err != nil {
-		panic(err) // texts always are JSON
+		panic(err) // strings always marshal
 	}
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:])

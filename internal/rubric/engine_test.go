@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// words is a checker for tests: the code of a rule is a word, and the score the
-// share of the output's words that are this one. Some codes fail.
+// words is a checker for tests: the code of a rule is a word, and the score is the share of
+// the output's words that equal it. Some codes fail.
 type words struct {
 	mu    sync.Mutex
 	calls int
-	// check, if set, is asked first.
+	// check, if it is not nil, is called first.
 	check func(ctx context.Context, r rubric.Rule, w *rubric.Workflow, i int) *rubric.Verdict
 }
 
@@ -82,8 +82,8 @@ func evaluate(t *testing.T, e *rubric.Engine, r *rubric.Rubric, w *rubric.Workfl
 	return out
 }
 
-// Promise: the total of an output is the sum of weight × score; an output of
-// which a criterion has no score has none, and the criterion says why.
+// Promise: the total of an output is the sum of weight × score; an output without a score for
+// a criterion has no total, and the criterion says why.
 func TestTotals(t *testing.T) {
 	e := rubric.NewEngine(&words{}, rubric.EngineOptions{})
 	got := evaluate(t, e, rules("x", "y"), outputs("x y y y", "x x"))
@@ -98,8 +98,8 @@ func TestTotals(t *testing.T) {
 	require.Equal(t, `criterion "loops" on output 2: out_of_fuel: it loops`, got.Failures()[1].String())
 }
 
-// Promise: a criterion that says the same of all outputs is told apart from one
-// that says it of nothing at all too.
+// Promise: a criterion with the same score for all outputs is distinguished from one that also
+// gives this score to an empty output.
 func TestConstantAndVacuous(t *testing.T) {
 	e := rubric.NewEngine(&words{}, rubric.EngineOptions{})
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestConstantAndVacuous(t *testing.T) {
 		constant, vacuous bool
 	}{
 		{"always", []string{"x", "y"}, true, true},
-		{"x", []string{"x", "x x"}, true, false}, // it holds of all, and not of nothing
+		{"x", []string{"x", "x x"}, true, false}, // it holds for all outputs, and not for the empty one
 		{"z", []string{"x", "y"}, true, false},   // it never holds
 		{"x", []string{"x", "y"}, false, false},
 		{"x", []string{"x"}, true, false}, // one output shows nothing
@@ -121,9 +121,8 @@ func TestConstantAndVacuous(t *testing.T) {
 	}
 }
 
-// Promise: a verdict is found out once for one rule, task and output, whoever
-// made the output and whichever rubric has the rule, and it costs the same fuel
-// every time it is told.
+// Promise: a verdict is computed once for each rule, task and output, whatever the worker and
+// the rubric, and it reports the same fuel every time.
 func TestVerdictsAreKept(t *testing.T) {
 	c := &words{}
 	e := rubric.NewEngine(c, rubric.EngineOptions{})
@@ -141,8 +140,7 @@ func TestVerdictsAreKept(t *testing.T) {
 	require.Equal(t, 8, c.count(), "another task and other inputs are other questions")
 }
 
-// Promise: no more verdicts are kept than there may be, and the one that was
-// not used for longest goes first.
+// Promise: the cache never exceeds its size, and evicts the least recently used verdict.
 func TestBound(t *testing.T) {
 	c := &words{}
 	e := rubric.NewEngine(c, rubric.EngineOptions{Kept: 2})
@@ -159,8 +157,8 @@ func TestBound(t *testing.T) {
 	require.Equal(t, 6, c.count())
 }
 
-// Promise: that something is away is never kept, and what is away for one
-// output is not asked about the next.
+// Promise: an unavailable verdict is never cached, and after one for an output, the next
+// output is not tried.
 func TestAwayIsNotKept(t *testing.T) {
 	for _, code := range []string{"is away", "is slow"} {
 		c := &words{}
@@ -174,8 +172,8 @@ func TestAwayIsNotKept(t *testing.T) {
 	}
 }
 
-// Promise: the same evaluation at any parallelism, with verdicts that are found
-// out once however many want them at one time.
+// Promise: an evaluation is the same at any parallelism, and concurrent requests for a verdict
+// compute it once.
 func TestParallel(t *testing.T) {
 	r, w := rules("x", "y", "always", "raises", "z"), outputs("x y", "y", "z z", "x", "x y")
 	want := evaluate(t, rubric.NewEngine(&words{}, rubric.EngineOptions{}), r, w)
@@ -193,8 +191,8 @@ func TestParallel(t *testing.T) {
 	require.Equal(t, 5*4+1, c.count(), "four different outputs, and nothing for the criterion that is constant")
 }
 
-// Promise: one who is stopped gets no evaluation, leaves no verdict behind, and
-// takes nobody along who waits for the same.
+// Promise: a canceled caller gets no evaluation, caches no verdict, and does not cancel others
+// that wait for the same one.
 func TestStopped(t *testing.T) {
 	why := errors.New("enough")
 	first, cancel := context.WithCancelCause(t.Context())
@@ -207,7 +205,7 @@ func TestStopped(t *testing.T) {
 		close(asked)
 		<-ctx.Done()
 		zero := 0.0
-		return &rubric.Verdict{Outcome: reward.Scored, Score: &zero} // even if it says so
+		return &rubric.Verdict{Outcome: reward.Scored, Score: &zero} // even if it reports one
 	}
 	e := rubric.NewEngine(c, rubric.EngineOptions{})
 	stopped := make(chan error)
@@ -228,8 +226,8 @@ func TestStopped(t *testing.T) {
 	require.Equal(t, 2, c.count())
 }
 
-// Promise: a checker that breaks its word and says NaN, or a score without
-// having scored, gives no score.
+// Promise: a checker that violates its contract with NaN, or with a score without the outcome
+// scored, gives no score.
 func TestCheckersAreHeldToTheirWord(t *testing.T) {
 	nan, two, half := math.NaN(), 2.0, 0.5
 	for _, v := range []rubric.Verdict{

@@ -9,59 +9,56 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Keys under which an environment gives the scorer what it needs. The truth is
-// part of the task and reaches no policy.
+// Keys under which an environment passes data to the scorer. The truth is part of the task and
+// never reaches a policy.
 const (
 	// InfoWritten is the key of a Written in the Info of an episode's last step.
 	InfoWritten = "rubric"
-	// InfoWorkflow is that of the Workflow, with outputs.
+	// InfoWorkflow is the key of the Workflow, with outputs.
 	InfoWorkflow = "workflow"
 	// TaskTruth is the key of the stakeholder's Rubric in the task's ground truth,
 	// a JSON object.
 	TaskTruth = "rubric"
-	// TaskOutputs is the key, beside it, of how many outputs there will be: it is
-	// what an episode is charged for that ends before any work was done.
+	// TaskOutputs is the key, next to TaskTruth, of the number of outputs: the charge for an
+	// episode that ends before any work was done.
 	TaskOutputs = "outputs"
 )
 
-// Written is what an agent came to before the work was done.
+// Written is the result of an agent before the work is done.
 type Written struct {
-	// Rubric is what it wrote; nil if it wrote none that can be read.
+	// Rubric is the written rubric; nil if there is no readable one.
 	Rubric *Rubric `json:"rubric"`
 	// Problem says why there is none.
 	Problem string `json:"problem,omitempty"`
-	// Repairs are what was changed in what it wrote so that it could be read, in
-	// order.
+	// Repairs are the changes that made the written text readable, in order.
 	Repairs []string `json:"repairs,omitempty"`
-	// Attempts is how many rubrics it sent, read or not.
+	// Attempts is how many rubrics the agent sent, readable or not.
 	Attempts int `json:"attempts"`
-	// Questions are those that it asked, answered or not.
+	// Questions are the agent's questions, answered or not.
 	Questions []string `json:"questions"`
-	// Answers are what the stakeholder said to them, in their order; "" where
-	// nothing was said.
+	// Answers are the stakeholder's answers, in order; "" if there was none.
 	Answers []string `json:"answers,omitempty"`
 }
 
-// maxReason bounds a reason, in bytes.
+// maxReason is the largest reason, in bytes.
 const maxReason = 2000
 
-// Episode is what an environment has given with a trajectory.
+// Episode is what an environment passed with a trajectory.
 type Episode struct {
 	Truth *Rubric
-	// Written has no Rubric if none was written that can be read; Problem then says
-	// why.
+	// Written has no Rubric if no readable one was written; Problem then says why.
 	Written  Written
 	Workflow *Workflow // nil if the episode ended before any work was done
-	// Outputs is how many there are, or would have been: what the task says of it,
-	// 0 if it says nothing.
+	// Outputs is the number of outputs that there are or would have been, according to the
+	// task; 0 if the task does not say.
 	Outputs int
 
-	steps []rl.Step // those of the trajectory without rubric and workflow, which the Dual has
+	steps []rl.Step // the trajectory's steps without rubric and workflow, which are in the Dual
 }
 
-// ReadEpisode takes truth, written rubric and workflow out of t. The error is the
-// environment's fault. An episode that ended before its rubric was written, or
-// read, is none: it has no written rubric.
+// ReadEpisode returns truth, written rubric and workflow of t. An error is a fault of the
+// environment. It is not an error if an episode ended before its rubric was written or read:
+// then there is no written rubric.
 func ReadEpisode(t *rl.Trajectory) (*Episode, error) {
 	e := &Episode{steps: t.Steps}
 	var task struct {
@@ -92,7 +89,7 @@ func ReadEpisode(t *rl.Trajectory) (*Episode, error) {
 	return e, nil
 }
 
-// readLast reads what the environment says with the last step.
+// readLast reads what the environment passed with the last step.
 func (e *Episode) readLast(info map[string]json.RawMessage) error {
 	if text, ok := info[InfoWritten]; !ok {
 		e.Written.Problem = "the episode ended before a rubric was written"
@@ -124,8 +121,8 @@ func (e *Episode) readLast(info map[string]json.RawMessage) error {
 	return nil
 }
 
-// without returns steps in which the last has no rubric and no workflow: they
-// may be large, and the other reward gets what counts of them.
+// without returns steps without rubric and workflow in the last one: they may be large, and
+// the inner reward gets their content in another form.
 func without(steps []rl.Step) []rl.Step {
 	out := append([]rl.Step(nil), steps...)
 	last := &out[len(out)-1]

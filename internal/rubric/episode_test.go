@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzReadEpisode holds what an environment gives to its bounds: an error, or an
+// FuzzReadEpisode checks that any input from an environment results in an error or in an
 // episode that can be judged.
 func FuzzReadEpisode(f *testing.F) {
 	rule := `{"name":"a","criteria":[{"name":"a","weight":1,"rule":{"language":"python","code":"x"}}]}`
@@ -38,7 +38,8 @@ func FuzzReadEpisode(f *testing.F) {
 	})
 }
 
-// Promise: a file that is no workflow says what it is not, and what one is.
+// Promise: the error for a file that is not a workflow says what is wrong and how to write
+// one.
 func TestReadWorkflow(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"task":"t","outputs":[{"worker":"w","resources":[]}]}`:    "",

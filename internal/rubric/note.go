@@ -9,16 +9,16 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// maxNoted bounds a reason in a note, in bytes.
+// maxNoted is the largest reason in a note, in bytes.
 const maxNoted = 200
 
-// Note is what a Scorer keeps with each trajectory that it could judge, scored or
-// not: what both rubrics say of the outputs. The rubrics themselves stand in the
-// episode and in its task.
+// Note is what a Scorer stores with each trajectory that it could judge, scored or not: the
+// results of both rubrics for the outputs. The rubrics themselves are in the episode and in
+// its task.
 type Note struct {
 	Written struct {
 		Problem    string      `json:"problem,omitempty"` // why there is no written rubric
-		Evaluation *Evaluation `json:"evaluation"`        // nil without one
+		Evaluation *Evaluation `json:"evaluation"`        // nil without a written rubric
 	} `json:"written"`
 	Truth struct {
 		Evaluation *Evaluation `json:"evaluation"` // nil without outputs
@@ -26,14 +26,14 @@ type Note struct {
 	Outputs int `json:"outputs"`
 }
 
-// note is what is kept of d, with short reasons.
+// note returns d with short reasons as JSON.
 func (d *Dual) note() json.RawMessage {
 	n := Note{Outputs: d.Outputs}
 	n.Written.Problem, n.Written.Evaluation = d.Written.Problem, d.Written.Evaluation.short()
 	n.Truth.Evaluation = d.Truth.Evaluation.short()
 	text, err := json.Marshal(n)
 	if err != nil {
-		panic(err) // scores are finite: verdicts are held to that
+		panic(err) // scores are finite, which settled ensures
 	}
 	return text
 }
@@ -59,8 +59,8 @@ func (e *Evaluation) short() *Evaluation {
 	return out
 }
 
-// ReadNote reads what a Scorer has kept with a trajectory: the value under the
-// reward's name, a slash and NoteKey in Trajectory.Notes.
+// ReadNote parses what a Scorer stored with a trajectory: the value under the reward's name, a
+// slash and NoteKey in Trajectory.Notes.
 func ReadNote(text json.RawMessage) (*Note, error) {
 	n := new(Note)
 	if err := strictjson.Unmarshal(text, n); err != nil {
@@ -69,8 +69,8 @@ func ReadNote(text json.RawMessage) (*Note, error) {
 	return n, nil
 }
 
-// Clip makes untrusted text fit for a line: valid, without control characters
-// but for line ends, and of at most limit bytes.
+// Clip makes untrusted text safe to print: valid UTF-8, without control characters except line
+// breaks, and at most limit bytes.
 func Clip(s string, limit int) string {
 	cut := len(s) > limit
 	s = strings.ToValidUTF8(s[:min(len(s), limit)], "")

@@ -12,20 +12,19 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/internal/tree"
 )
 
-// Parse reads a rubric that a language model wrote: the text is its JSON, or
-// becomes it by one of these repairs, each noted as a sentence, and by no other:
+// Parse reads a rubric that a language model wrote: the text is its JSON, or becomes it by
+// these repairs and no others. Each repair is reported as a sentence:
 //
-//   - the one JSON object that has criteria is taken out of the text or the code
-//     fence around it,
-//   - commas before a closing brace or bracket are dropped,
-//   - weights that are finite and above 0 are scaled to sum to 1.
+//   - taking the one JSON object with criteria out of the surrounding text or code
+//     fence,
+//   - removing commas before a closing brace or bracket,
+//   - scaling weights that are finite and above 0 to sum to 1.
 //
-// An object whose only key is "rubric" is the envelope of one, which the
-// environment asks for: what it holds counts, and nothing was repaired.
+// An object whose only key is "rubric" is the envelope that the environment asks for. Parse
+// reads its content, and does not count this as a repair.
 //
-// The error joins everything that is wrong, each a *fault.Error of the boundary
-// Data whose Where is a path such as criteria[2].weight; Problems tells them.
-// Exactly one of rubric and error is nil.
+// The error joins all problems, each a *fault.Error with the boundary Data whose Where is a
+// path such as criteria[2].weight; Problems lists them. Exactly one of rubric and err is nil.
 func Parse(text []byte) (rubric *Rubric, repairs []string, err error) {
 	d := newDecoder("", nil)
 	if !d.readable(text) {
@@ -46,8 +45,7 @@ func Parse(text []byte) (rubric *Rubric, repairs []string, err error) {
 	return r, repairs, nil
 }
 
-// Problems tells what is wrong, and what to do about it, a sentence each, as an
-// author may be told it.
+// Problems lists what is wrong and what to do about it, one sentence each, for the author.
 func Problems(err error) []string {
 	var told []string
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
@@ -73,7 +71,7 @@ func newDecoder(file string, others []string) *decoder {
 	return d
 }
 
-// readable notes what keeps a text from being read at all.
+// readable records problems that prevent reading a text at all.
 func (d *decoder) readable(text []byte) bool {
 	if len(text) > MaxText {
 		d.fail(1, fault.Exhausted, "", fmt.Sprintf("there are %d bytes", len(text)), fmt.Sprintf("a rubric with what is around it has at most %d", MaxText))
@@ -86,7 +84,7 @@ func (d *decoder) readable(text []byte) bool {
 	return true
 }
 
-// syntax notes why a text is no tree.
+// syntax records why a text cannot be parsed.
 func (d *decoder) syntax(err error) {
 	var at *tree.Error
 	if !errors.As(err, &at) {
@@ -104,11 +102,11 @@ func (d *decoder) syntax(err error) {
 type span struct {
 	root     *tree.Node
 	from, to int
-	commas   int // that were dropped from it
+	commas   int // number of removed commas
 }
 
-// find returns the object that is the rubric, and what had to be repaired to
-// have it. What cannot be read is skipped, so that the time is linear.
+// find returns the object that is the rubric, and the repairs to get it. It skips what it
+// cannot read, so that its time is linear.
 func find(text []byte) (root *tree.Node, repairs []string, err error) {
 	var rubrics, objects []span
 	var worst error
@@ -153,7 +151,7 @@ func find(text []byte) (root *tree.Node, repairs []string, err error) {
 	return one.root, repairs, nil
 }
 
-// opened is what an envelope holds, or the object itself.
+// opened returns the content of an envelope, or the object itself.
 func opened(root *tree.Node) *tree.Node {
 	if len(root.Members) == 1 && root.Members[0].Key == "rubric" && root.Members[0].Value.Kind == tree.Object {
 		return root.Members[0].Value
@@ -163,7 +161,7 @@ func opened(root *tree.Node) *tree.Node {
 
 var opening = regexp.MustCompile("(?:^|\n)[ \t]*```[a-zA-Z0-9]*[ \t\r]*\n\\s*$")
 
-// around says what the object was taken out of.
+// around returns a sentence about the text around the object.
 func around(before, after []byte) string {
 	if len(bytes.TrimSpace(before)) == 0 && len(bytes.TrimSpace(after)) == 0 {
 		return ""
@@ -178,7 +176,7 @@ func around(before, after []byte) string {
 	return "Took the JSON object out of the text around it."
 }
 
-// scale makes weights that are finite and above 0 sum to 1, and says so if they
+// scale scales weights that are finite and above 0 to sum to 1, and returns a sentence if they
 // did not.
 func (r *Rubric) scale() string {
 	most, sum := 0.0, 0.0
@@ -189,7 +187,7 @@ func (r *Rubric) scale() string {
 		most = max(most, c.Weight)
 	}
 	for _, c := range r.Criteria {
-		sum += c.Weight / most // of weights however large it is finite
+		sum += c.Weight / most // finite for weights of any size
 	}
 	if len(r.Criteria) == 0 || math.Abs(sum*most-1) <= tolerance {
 		return ""

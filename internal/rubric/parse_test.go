@@ -23,8 +23,8 @@ var report = rubric.Rubric{Name: "report", Description: "d", Criteria: []rubric.
 	{Name: "polite", Description: "kind words", Weight: 0.75, Rule: rubric.Rule{Question: "Is it polite?"}},
 }}
 
-// Promise: what a model writes around a rubric, and the slips of JSON and of
-// sums that have one meaning, are repaired and told; the rubric is the same.
+// Promise: text around a rubric, and unambiguous mistakes in JSON and in sums, are repaired
+// and reported; the rubric is the same.
 func TestParseRepairs(t *testing.T) {
 	fence, text, commas := "Took the JSON object out of a code fence.", "Took the JSON object out of the text around it.", "Dropped commas before closing brackets: %d."
 	for name, c := range map[string]struct {
@@ -53,8 +53,7 @@ func TestParseRepairs(t *testing.T) {
 	}
 }
 
-// Promise: nothing is guessed: what has two meanings or none is an error that
-// says so.
+// Promise: nothing is guessed: ambiguous or meaningless input is an error that says so.
 func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"nothing":         {"", "there is no JSON object"},
@@ -85,8 +84,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Promise: everything that is wrong with a rubric is told at once, each thing
-// once, with its path, and typed.
+// Promise: all problems of a rubric are reported at once, each once, with its path and kind.
 func TestParseTellsAll(t *testing.T) {
 	long := strings.Repeat("é", rubric.MaxQuestion+1)
 	_, _, err := rubric.Parse([]byte(`{"rubric": {}, "name": "a", "criteria": []}`))
@@ -140,8 +138,8 @@ func TestParseTellsAll(t *testing.T) {
 	require.NotErrorIs(t, err, fault.Of(fault.Config, ""))
 }
 
-// Promise: a text full of mistakes is told the first fifty and how many more,
-// and criteria beyond the most are not looked at.
+// Promise: for a text with many mistakes, the first fifty are reported with the number of the
+// others, and criteria beyond the limit are ignored.
 func TestParseIsBounded(t *testing.T) {
 	many := func(n int, criterion string) []byte {
 		return []byte(`{"name":"a","criteria":[` + strings.TrimSuffix(strings.Repeat(criterion+",", n), ",") + "]}")
@@ -161,8 +159,8 @@ func TestParseIsBounded(t *testing.T) {
 	require.Nil(t, r.Validate())
 }
 
-// Promise: a rubric that a program made is held to the same, with the paths of
-// what is wrong.
+// Promise: a rubric that a program created is validated in the same way, with the paths of the
+// problems.
 func TestValidate(t *testing.T) {
 	require.Nil(t, report.Validate())
 	for name, c := range map[string]struct {
@@ -184,7 +182,7 @@ func TestValidate(t *testing.T) {
 		require.Equal(t, c.where, fault.As(problems[0]).Where, name)
 		require.Equal(t, fault.Data, fault.As(problems[0]).Boundary, name)
 	}
-	// What decimals leave is no mistake.
+	// Rounding of decimals is not a mistake.
 	r := report
 	r.Criteria = append([]rubric.Criterion(nil), report.Criteria...)
 	r.Criteria[0].Weight, r.Criteria[1].Weight = 0.3333333, 0.6666666

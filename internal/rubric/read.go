@@ -10,15 +10,14 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/internal/tree"
 )
 
-// StakeholderKeys are the keys that files of stakeholders have beside those of a
-// rubric, as ReadFile takes them. What they mean is the environment's.
+// StakeholderKeys are the keys, besides those of a rubric, in files of stakeholders, in the
+// form for ReadFile. The environment defines their meaning.
 var StakeholderKeys = []string{"domain", "brief", "criteria.aspect", "criteria.level", "criteria.hinted", "criteria.answer"}
 
-// ReadFile reads the rubric in a file, JSON if its name ends in .json and else YAML,
-// strictly: nothing is repaired. Others are the paths, without indices, of keys
-// that mean something to somebody else, such as "criteria.aspect"; any other key
-// is a problem. The error joins everything that is wrong, each a *fault.Error
-// whose Where is file:line: path.
+// ReadFile reads the rubric in a file, as JSON if the name ends in .json and as YAML
+// otherwise, strictly and without repairs. Others are the paths, without indices, of keys that
+// have a meaning elsewhere, such as "criteria.aspect"; any other key is a problem. The error
+// joins all problems, each a *fault.Error whose Where is file:line: path.
 func ReadFile(path string, others ...string) (*Rubric, error) {
 	text, err := bytesOf(path)
 	if err != nil {
@@ -27,7 +26,7 @@ func ReadFile(path string, others ...string) (*Rubric, error) {
 	return Decode(path, text, others...)
 }
 
-// Decode is ReadFile of a text that was in the file.
+// Decode is ReadFile for the text of a file.
 func Decode(file string, text []byte, others ...string) (*Rubric, error) {
 	d := newDecoder(file, others)
 	if !d.readable(text) {
@@ -49,7 +48,7 @@ func Decode(file string, text []byte, others ...string) (*Rubric, error) {
 	return r, nil
 }
 
-// ReadWritten reads what a language model wrote out of a file, as Parse does.
+// ReadWritten reads a language model's answer from a file, as Parse does.
 func ReadWritten(path string) (rubric *Rubric, repairs []string, err error) {
 	text, err := bytesOf(path)
 	if err != nil {
@@ -58,7 +57,7 @@ func ReadWritten(path string) (rubric *Rubric, repairs []string, err error) {
 	return Parse(text)
 }
 
-// bytesOf reads no more than is needed to see that a file is too large.
+// bytesOf reads only as much as is needed to find out that a file is too large.
 func bytesOf(path string) (text []byte, err error) {
 	file, err := os.Open(path)
 	if err == nil {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// schema is filled with what Validate holds a rubric to. The order of the keys
-// is the one in which a model that is held to it writes.
+// schema is a template that is filled with the limits of Validate. The order of keys is the
+// order in which a constrained model writes them.
 const schema = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Rubric",
@@ -56,12 +56,11 @@ const schema = `{
   }
 }`
 
-// Schema returns the JSON Schema (draft 2020-12) of a rubric. It says all that
-// Parse asks for but that weights sum to 1, and that no key and no name stands
-// twice.
+// Schema returns the JSON Schema (draft 2020-12) of a rubric. It covers everything that Parse
+// checks, except that weights sum to 1 and that no key and no name occurs twice.
 func Schema() json.RawMessage {
 	quoted := func(pattern string) json.RawMessage {
-		text, _ := json.Marshal(pattern) // a string always has JSON
+		text, _ := json.Marshal(pattern) // a string always marshals
 		return text
 	}
 	return fmt.Appendf(nil, schema, MaxName, MaxDescription, MaxCriteria, MaxCode, MaxQuestion,

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// compiled is the schema as another's implementation reads it.
+// compiled is the schema as compiled by an independent implementation.
 func compiled(t testing.TB) *jsonschema.Schema {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(rubric.Schema()))
 	require.NoError(t, err)
@@ -31,11 +31,11 @@ func fits(t testing.TB, schema *jsonschema.Schema, text []byte) bool {
 	return schema.Validate(value) == nil
 }
 
-// beyond are the words for what a schema cannot say.
+// beyond are the problems that a schema cannot express.
 var beyond = []string{"the weights sum to", "stands there twice", "is the name of"}
 
-// Promise: the schema allows a JSON text exactly if the strict reader does, but
-// for the sum of weights and for names and keys that stand twice.
+// Promise: the schema accepts a JSON text exactly if the strict reader does, except for the
+// sum of weights and for duplicate names and keys.
 func TestSchemaIsTheReaders(t *testing.T) {
 	schema := compiled(t)
 	allowed, refused := 0, 0
@@ -56,7 +56,7 @@ func TestSchemaIsTheReaders(t *testing.T) {
 	require.GreaterOrEqual(t, refused, 30)
 }
 
-// changes are what is done to a good rubric, in pairs of old and new.
+// changes are changes of a valid rubric, in pairs of old and new.
 var changes = [][]string{
 	{}, {`"description":"d",`, ""}, {`"d"`, `""`}, {`"d"`, `"line\nline\ttab\r"`}, {`"polite"`, `"ü 日本"`}, {`"polite"`, `"x"`},
 	{`python`, `javascript`}, {`"polite"`, `"short"`}, {"0.75", "0.5"}, {"0.75", "1"}, {"0.25", "1e-7"}, {`"name":"report"`, `"name":"a","name":"b"`},
@@ -77,8 +77,8 @@ var changes = [][]string{
 	{`"criteria":[`, `"criteria":[` + strings.Repeat(`{"name":"x","weight":0.1,"rule":`+codeRule+`},`, rubric.MaxCriteria)},
 }
 
-// Promise: what a stakeholder's file says beside the rubric is passed over where
-// it belongs, and only there; the same file is the same rubric as JSON and YAML.
+// Promise: the additional keys of a stakeholder's file are ignored where they belong, and only
+// there; the same file is the same rubric as JSON and YAML.
 func TestDecodeFiles(t *testing.T) {
 	const truth = `# A comment.
 name: report
@@ -127,8 +127,8 @@ criteria:
 	require.ErrorContains(t, err, "x.json:1: there is more behind the value")
 }
 
-// FuzzParse: whatever the text, the answer comes, a rubric fits the schema and is
-// the same when read again, and an error is typed.
+// FuzzParse: any text results in a rubric or an error; a rubric fits the schema and is the
+// same when read again, and an error is typed.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte("Sure:\n```json\n" + strings.Replace(good, "0.25", "3", 1) + "\n```\n"))

@@ -10,17 +10,16 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// NoteKey is the key of the note that a Scorer keeps with a trajectory: a Dual
-// as JSON, with short reasons.
+// NoteKey is the key of the note that a Scorer stores with a trajectory: a Dual as JSON, with
+// short reasons.
 const NoteKey = "rubric"
 
-// Scorer is the dual evaluation: it judges the outputs of an episode by the
-// rubric that the agent wrote and by the stakeholder's, and gives another
-// reward both, as the ground truth, a Dual as JSON.
+// Scorer judges the outputs of an episode by the rubric that the agent wrote and by the
+// stakeholder's, and passes both results to an inner reward, as a ground truth that is a Dual
+// as JSON.
 //
-// A rule of the agent's that fails is a verdict without a score, which the
-// other reward charges. A judge or a sandbox that is away, and a truth that
-// fails, leave the whole episode without a score.
+// If a rule of the agent fails, its verdict has no score, and the inner reward charges for it.
+// If a judge or a sandbox is unavailable, or the truth fails, the whole episode has no score.
 type Scorer struct {
 	engine *Engine
 	inner  reward.Scorer
@@ -28,21 +27,21 @@ type Scorer struct {
 	about  ScorerOptions
 }
 
-// ScorerOptions say of what applies the rules what a scorer is asked about it.
+// ScorerOptions holds properties of the checker that a scorer reports.
 type ScorerOptions struct {
-	// InFlight is how many evaluations can be under way at one time where they wait
-	// for another machine; 0 if they are computed here.
+	// InFlight is how many evaluations can wait for another machine concurrently; 0 if they
+	// are computed here.
 	InFlight int
-	// Asked is what the judge of questions was asked, and what that cost, if there is
-	// one; nil is none.
+	// Asked returns what the judge of questions was asked and what that cost, if there is a
+	// judge; may be nil.
 	Asked func() (reward.Asked, bool)
-	// Sample returns an episode to try the evaluation on; nil has none.
+	// Sample returns an episode for trying the evaluation; may be nil.
 	Sample func() (*rl.Trajectory, error)
 }
 
 var _ reward.GroupScorer = (*Scorer)(nil)
 
-// NewScorer returns the dual evaluation by e before inner.
+// NewScorer returns a scorer that evaluates both rubrics with e before calling inner.
 func NewScorer(e *Engine, inner reward.Scorer, o ScorerOptions) *Scorer {
 	info := inner.Info()
 	info.Digest = ScorerDigest(e, info.Digest)
@@ -51,15 +50,14 @@ func NewScorer(e *Engine, inner reward.Scorer, o ScorerOptions) *Scorer {
 	return &Scorer{engine: e, inner: inner, info: info, about: o}
 }
 
-// ScorerDigest is the digest of the dual evaluation by e before a reward with
-// the digest inner.
+// ScorerDigest returns the digest of a scorer with engine e and an inner reward with the
+// digest inner.
 func ScorerDigest(e *Engine, inner string) string { return Digest("dual/1", e.Digest(), inner) }
 
-// Info implements reward.Scorer: that of the other reward, but for the digest,
-// which covers both.
+// Info implements reward.Scorer: the Info of the inner reward with a digest that covers both.
 func (s *Scorer) Info() reward.Info { return s.info }
 
-// Engine returns what evaluates the outputs.
+// Engine returns the engine that evaluates the outputs.
 func (s *Scorer) Engine() *Engine { return s.engine }
 
 // Asked implements reward.Asker.
@@ -70,7 +68,7 @@ func (s *Scorer) Asked() (t reward.Asked, asks bool) {
 	return s.about.Asked()
 }
 
-// Sample returns an episode to try the evaluation on; nil if there is none.
+// Sample returns an episode for trying the evaluation; nil if there is none.
 func (s *Scorer) Sample() (*rl.Trajectory, error) {
 	if s.about.Sample == nil {
 		return nil, nil
@@ -90,8 +88,8 @@ func (s *Scorer) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluati
 	return d.complete(e, time.Since(began))
 }
 
-// EvaluateGroup implements reward.GroupScorer: a reward that compares gets the
-// members about which there are both evaluations.
+// EvaluateGroup implements reward.GroupScorer: an inner reward that compares gets the members
+// that have both evaluations.
 func (s *Scorer) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
 	out := make([]reward.Evaluation, len(members))
 	group, compares := s.inner.(reward.GroupScorer)
@@ -123,8 +121,8 @@ func (s *Scorer) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []
 	return out
 }
 
-// prepare judges the outputs of t twice and returns t as the other reward sees
-// it, or why there is no score.
+// prepare judges the outputs of t by both rubrics and returns t as the inner reward sees it,
+// or why there is no score.
 func (s *Scorer) prepare(ctx context.Context, t *rl.Trajectory) (*Dual, *rl.Trajectory, *reward.Evaluation) {
 	given, err := ReadEpisode(t)
 	if err != nil {
@@ -153,8 +151,8 @@ func (s *Scorer) prepare(ctx context.Context, t *rl.Trajectory) (*Dual, *rl.Traj
 	return d, &shown, nil
 }
 
-// undecided says why an episode has no score whatever the agent wrote: what
-// judges is away, or the truth fails.
+// undecided says why an episode has no score regardless of the agent: the checker is
+// unavailable, or the truth fails.
 func (d *Dual) undecided() *reward.Evaluation {
 	if e := d.Truth.Evaluation; e != nil {
 		if failed := e.Failures(); len(failed) > 0 {
@@ -175,7 +173,7 @@ func (d *Dual) undecided() *reward.Evaluation {
 	return nil
 }
 
-// unscored is the evaluation of an episode that a failure leaves without a score.
+// unscored returns the evaluation of an episode that has no score because of a failure.
 func (f Failure) unscored(outcome reward.Outcome, what string) *reward.Evaluation {
 	e := unscored(outcome, what+f.String())
 	e.Fatal = f.Fatal
@@ -186,14 +184,13 @@ func unscored(outcome reward.Outcome, reason string) *reward.Evaluation {
 	return &reward.Evaluation{Outcome: outcome, Reason: Clip(reason, maxReason)}
 }
 
-// complete adds to what the other reward says what both evaluations have cost,
-// and the note.
+// complete adds the cost of both evaluations and the note to the result of the inner reward.
 func (d *Dual) complete(e reward.Evaluation, elapsed time.Duration) reward.Evaluation {
 	e.Elapsed = elapsed
 	return *d.keep(&e)
 }
 
-// keep puts the note and the fuel of both evaluations beside e.
+// keep adds the note and the fuel of both evaluations to e.
 func (d *Dual) keep(e *reward.Evaluation) *reward.Evaluation {
 	for _, evaluation := range []*Evaluation{d.Written.Evaluation, d.Truth.Evaluation} {
 		if evaluation != nil {
@@ -208,7 +205,7 @@ func (d *Dual) keep(e *reward.Evaluation) *reward.Evaluation {
 	return e
 }
 
-// errGiven is an error in what the environment has given.
+// errGiven returns an error about what the environment passed.
 func errGiven(key, format string, args ...any) error {
 	return fmt.Errorf("the environment's %q %s", key, fmt.Sprintf(format, args...))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// module is the other reward: it keeps what it was shown.
+// module is the inner reward: it records its input.
 type module struct {
 	group bool
 	shown []*rl.Trajectory
@@ -37,7 +37,7 @@ func (m *module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []
 	return out
 }
 
-// dual is what the module was shown last.
+// dual returns the last input of the module.
 func (m *module) dual(t *testing.T) *rubric.Dual {
 	d := new(rubric.Dual)
 	require.NoError(t, json.Unmarshal(m.shown[len(m.shown)-1].GroundTruth, d))
@@ -50,7 +50,7 @@ func encode(t *testing.T, v any) json.RawMessage {
 	return text
 }
 
-// episode is a trajectory with what an environment gives.
+// episode is a trajectory with the data of an environment.
 func episode(t *testing.T, truth any, info map[string]any) *rl.Trajectory {
 	out := &rl.Trajectory{
 		ID: "e", Messages: []rl.Message{{Role: rl.RoleUser}, {Role: rl.RoleAssistant}},
@@ -74,9 +74,8 @@ func written(codes ...string) rubric.Written {
 	return rubric.Written{Rubric: rules(codes...), Questions: []string{"How long?"}, Attempts: 1}
 }
 
-// Promise: the other reward gets both rubrics with what they say of the same
-// outputs as its ground truth, and not the texts a second time; what was saved
-// is left as it was.
+// Promise: the inner reward gets both rubrics with their results for the same outputs as its
+// ground truth, and not the texts a second time; the saved trajectory is unchanged.
 func TestTheModuleGetsBoth(t *testing.T) {
 	s, m := scorer(&words{})
 	e := episode(t, map[string]any{"rubric": rules("x"), "brief": "…"}, map[string]any{
@@ -109,9 +108,9 @@ func TestTheModuleGetsBoth(t *testing.T) {
 	require.Equal(t, got, again, "the fuel is the same where verdicts were kept")
 }
 
-// Promise: whose fault it is decides. What judges is away, or the truth fails:
-// no score for the episode, with what and where; a written rule fails, a rubric
-// cannot be read, an episode ends too soon: the other reward charges it.
+// Promise: the outcome depends on the cause. If the checker is unavailable or the truth fails,
+// the episode has no score, with what and where. If a written rule fails, a rubric cannot be
+// read, or an episode ends too soon, the inner reward charges for it.
 func TestWhoseFault(t *testing.T) {
 	uneven := rules("x", "y")
 	uneven.Criteria[0].Weight = 0.6
@@ -121,7 +120,7 @@ func TestWhoseFault(t *testing.T) {
 		truth   any
 		info    map[string]any
 		outcome reward.Outcome
-		reason  string // of the episode, or of there being no written rubric
+		reason  string // of the episode, or of a missing written rubric
 	}{
 		{"written rule loops", map[string]any{"rubric": rules("x")}, map[string]any{"rubric": written("loops"), "workflow": works}, reward.Scored, ""},
 		{"written rule raises", map[string]any{"rubric": rules("x")}, map[string]any{"rubric": written("raises", "x"), "workflow": works}, reward.Scored, ""},
@@ -168,7 +167,7 @@ func TestWhoseFault(t *testing.T) {
 	}
 }
 
-// Promise: what could be judged is kept with an episode without a score too.
+// Promise: what could be judged is stored with an episode even if it has no score.
 func TestNoteWithoutAScore(t *testing.T) {
 	s, _ := scorer(&words{})
 	got := s.Evaluate(t.Context(), episode(t, map[string]any{"rubric": rules("x")}, map[string]any{"rubric": written("is away"), "workflow": outputs("x", "y")}))
@@ -178,7 +177,7 @@ func TestNoteWithoutAScore(t *testing.T) {
 	require.Equal(t, reward.Infrastructure, note.Written.Evaluation.Criteria[0].Verdicts[0].Outcome)
 }
 
-// Promise: reasons in a note are short, whatever a rule says.
+// Promise: reasons in a note are short, whatever a rule returns.
 func TestNotesAreBounded(t *testing.T) {
 	c := &words{check: func(context.Context, rubric.Rule, *rubric.Workflow, int) *rubric.Verdict {
 		return &rubric.Verdict{Outcome: reward.GuestError, Reason: strings.Repeat("\x1bé", 5000)}
@@ -190,8 +189,7 @@ func TestNotesAreBounded(t *testing.T) {
 	require.NotContains(t, got.Reason, "\x1b")
 }
 
-// Promise: one whose context ends gets no score, and it is not called the
-// rule's fault.
+// Promise: a canceled scorer gives no score, and does not blame the rule.
 func TestStoppedScoring(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, m := scorer(&words{check: func(context.Context, rubric.Rule, *rubric.Workflow, int) *rubric.Verdict {
@@ -203,8 +201,8 @@ func TestStoppedScoring(t *testing.T) {
 	require.Empty(t, m.shown)
 }
 
-// Promise: a reward that compares gets the members that could be judged, and
-// the others say why they have no score.
+// Promise: an inner reward that compares gets the members that could be judged, and the others
+// say why they have no score.
 func TestGroups(t *testing.T) {
 	m := &module{group: true}
 	s := rubric.NewScorer(rubric.NewEngine(&words{}, rubric.EngineOptions{}), m, rubric.ScorerOptions{})
@@ -217,7 +215,7 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, got[0].Notes, "module/rubric")
 }
 
-// Promise: the digest covers the other reward and all that applies rules.
+// Promise: the digest covers the inner reward and everything that applies rules.
 func TestDigest(t *testing.T) {
 	one, _ := scorer(&words{})
 	require.Equal(t, "module", one.Info().Name)

@@ -10,9 +10,9 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// How large a rubric may be. Lengths are in characters.
+// Limits of a rubric. Lengths are in characters.
 const (
-	MaxText        = 256 << 10 // bytes of JSON or YAML, with what is around it
+	MaxText        = 256 << 10 // bytes of JSON or YAML, with the surrounding text
 	MaxCriteria    = 64
 	MaxName        = 100
 	MaxDescription = 2_000
@@ -20,12 +20,12 @@ const (
 	MaxQuestion    = 2_000
 )
 
-// tolerance is how far from 1 the sum of weights may be: what decimals leave.
+// tolerance is how far the sum of weights may be from 1, to allow for decimals.
 const tolerance = 1e-6
 
-// What text may be, as patterns that Go and JSON Schema (ECMA-262) read alike:
-// a line that neither begins nor ends with a space, any text, and text that is
-// more than white space. Control characters are in none.
+// Patterns of texts, with the same meaning in Go and JSON Schema (ECMA-262): a line that
+// neither begins nor ends with a space, any text, and text that is more than white space. None
+// allows control characters.
 const (
 	linePattern  = `^[^\x00-\x20\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x20\x7f-\x9f])?$`
 	textPattern  = `^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$`
@@ -34,9 +34,8 @@ const (
 
 var lines, texts, solids = regexp.MustCompile(linePattern), regexp.MustCompile(textPattern), regexp.MustCompile(solidPattern)
 
-// Validate returns everything that is wrong with r, as *fault.Error of the
-// boundary Data whose Where is a path such as criteria[2].weight; nil if it can
-// be used.
+// Validate returns all problems of r, as *fault.Error with the boundary Data whose Where is a
+// path such as criteria[2].weight; nil if it is valid.
 func (r *Rubric) Validate() []error {
 	var p fault.Problems
 	checkText(&p, "name", r.Name, lines, MaxName)
@@ -96,7 +95,7 @@ func (c *Criterion) check(p *fault.Problems, at string) {
 	}
 }
 
-// checkText holds a text to its pattern and to the most characters it may have.
+// checkText checks a text against its pattern and its maximum number of characters.
 func checkText(p *fault.Problems, at, text string, as *regexp.Regexp, most int) {
 	switch n := utf8.RuneCountInString(text); {
 	case as == lines && text == "":

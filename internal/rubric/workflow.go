@@ -11,18 +11,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Bounds on a workflow.
+// Limits of a workflow.
 const (
 	maxOutputs   = 64
-	maxResources = 64      // of one output, or of the inputs
-	maxWorkflow  = 4 << 20 // bytes of all texts
+	maxResources = 64      // per output, and for the inputs
+	maxWorkflow  = 4 << 20 // bytes of all texts together
 )
 
-// Workflow is a piece of work that several workers did.
+// Workflow is a piece of work done by several workers.
 type Workflow struct {
-	Task    string     `json:"task"`             // what they were asked for
-	Inputs  []Resource `json:"inputs,omitempty"` // what they were given
-	Outputs []Output   `json:"outputs"`          // what each of them made
+	Task    string     `json:"task"`             // the task
+	Inputs  []Resource `json:"inputs,omitempty"` // the input of the workers
+	Outputs []Output   `json:"outputs"`          // one per worker
 }
 
 // Resource is a file of text.
@@ -32,23 +32,23 @@ type Resource struct {
 	Text string `json:"text"`
 }
 
-// Kind says what a resource is.
+// Kind is the kind of a resource.
 type Kind string
 
-// The closed set of kinds.
+// The kinds.
 const (
 	Document Kind = "document" // prose, Markdown allowed
 	Table    Kind = "table"    // CSV with a header
 	Code     Kind = "code"     // source text
 )
 
-// Output is what one worker made. Rules and judges never see who it was.
+// Output is the work of one worker. Rules and judges never see who the worker is.
 type Output struct {
 	Worker    string     `json:"worker"`
 	Resources []Resource `json:"resources"`
 }
 
-// Text is that of all resources, with an empty line between them.
+// Text returns the texts of all resources, separated by empty lines.
 func (o *Output) Text() string {
 	if len(o.Resources) == 1 {
 		return o.Resources[0].Text
@@ -63,7 +63,7 @@ func (o *Output) Text() string {
 	return text
 }
 
-// check holds w to its bounds.
+// check returns an error if w exceeds its limits.
 func (w *Workflow) check() error {
 	if len(w.Outputs) == 0 {
 		return errors.New("has no outputs")
@@ -92,8 +92,7 @@ func (w *Workflow) check() error {
 	return nil
 }
 
-// ReadWorkflow reads the workflow in a file of JSON, strictly. The error is a
-// *fault.Error.
+// ReadWorkflow reads the workflow in a JSON file, strictly. The error is a *fault.Error.
 func ReadWorkflow(path string) (*Workflow, error) {
 	fail := func(kind fault.Kind, what string, err error) error {
 		return &fault.Error{

@@ -1,4 +1,4 @@
-// Command 2048 is the environment of plugins/internal/2048 as a program of its own.
+// Command 2048 is the environment of plugins/internal/2048 as a separate program.
 package main
 
 import (

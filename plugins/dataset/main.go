@@ -1,4 +1,4 @@
-// Command dataset is the environment of plugins/internal/dataset as a program of its own.
+// Command dataset is the environment of plugins/internal/dataset as a separate program.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command frozenlake is the environment of plugins/internal/frozenlake as a program of its own.
+// Command frozenlake is the environment of plugins/internal/frozenlake as a separate program.
 package main
 
 import (

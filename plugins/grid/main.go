@@ -1,4 +1,4 @@
-// Command grid is the environment of plugins/internal/grid as a program of its own.
+// Command grid is the environment of plugins/internal/grid as a separate program.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command htdag is the environment of plugins/internal/htdag as a program of its own.
+// Command htdag is the environment of plugins/internal/htdag as a separate program.
 package main
 
 import (

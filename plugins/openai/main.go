@@ -1,4 +1,4 @@
-// Command openai is the policy of plugins/internal/openai as a program of its own.
+// Command openai is the policy of plugins/internal/openai as a separate program.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command openenv is the environment of plugins/internal/openenv as a program of its own.
+// Command openenv is the environment of plugins/internal/openenv as a separate program.
 package main
 
 import (

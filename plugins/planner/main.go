@@ -1,4 +1,4 @@
-// Command planner is the policy of plugins/internal/planner as a program of its own.
+// Command planner is the policy of plugins/internal/planner as a separate program.
 package main
 
 import (

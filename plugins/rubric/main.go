@@ -1,4 +1,4 @@
-// Command rubric is the environment of plugins/internal/rubric as a program of its own.
+// Command rubric is the environment of plugins/internal/rubric as a separate program.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command sokoban is the environment of plugins/internal/sokoban as a program of its own.
+// Command sokoban is the environment of plugins/internal/sokoban as a separate program.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command toolbox is the environment of plugins/internal/toolbox as a program of its own.
+// Command toolbox is the environment of plugins/internal/toolbox as a separate program.
 package main
 
 import (

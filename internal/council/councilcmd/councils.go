@@ -1,4 +1,4 @@
-// Package councilcmd holds the verb council: agents that decide together.
+// Package councilcmd implements merit council: agents that decide together.
 package councilcmd
 
 import (
@@ -20,14 +20,14 @@ import (
 type options struct {
 	host     *console.Host
 	Config   string   `flag:"config,c" usage:"configuration file" files:"yaml,yml" needed:"yes"`
-	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Out      string   `flag:"out" usage:"write the decisions to this file, one a line or row; - is stdout" output:"yes"`
-	Episodes string   `flag:"episodes" usage:"write the agents' conversations to this file, with their shares" output:"yes"`
-	Store    string   `flag:"store" usage:"keep traces in this store: a file, or postgres://… (default: keep none)"`
-	Parallel int      `flag:"parallel" usage:"how many tasks are decided at one time; it changes no decision"`
+	Set      []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Out      string   `flag:"out" usage:"write the decisions to this file, one per line or row; - is stdout" output:"yes"`
+	Episodes string   `flag:"episodes" usage:"write the agents' conversations to this file, with their shares of the score" output:"yes"`
+	Store    string   `flag:"store" usage:"store traces here: a file, or postgres://… (default: store none)"`
+	Parallel int      `flag:"parallel" usage:"number of tasks decided concurrently; it does not affect decisions"`
 }
 
-// NewCmd is the verb council with the verbs below it.
+// NewCmd returns the council command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, Parallel: 1}
 	cmd := console.Verb(&cobra.Command{
@@ -45,7 +45,7 @@ trace. --episodes writes each agent's conversation with its share, for training.
 		Example: "  merit council -c examples/council/council.yaml",
 		RunE:    o.run,
 	}, o)
-	cmd.AddCommand(console.SchemaVerb(h, "council", "Print the JSON Schema of a council's configuration, for editors", "", councils.Schema))
+	cmd.AddCommand(console.SchemaVerb(h, "council", "Print the JSON Schema of a council's configuration", "", councils.Schema))
 	return cmd
 }
 
@@ -93,13 +93,13 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 	switch rows := o.Out == "-" || o.Episodes == "-"; {
 	case o.host.Global.JSON && !rows:
 		return o.host.PrintJSON(decisions)
-	case rows: // they have the standard output
+	case rows: // rows use stdout
 		return o.print(o.host.Stderr, cfg, decisions)
 	}
 	return o.print(o.host.Stdout, cfg, decisions)
 }
 
-// write puts decisions and conversations into their files, whole or not at all.
+// write writes decisions and conversations to their files, atomically.
 func (o *options) write(decisions []councils.Decision) error {
 	if err := o.each(o.Out, func(w *jsonl.Writer) error {
 		for _, d := range decisions {
@@ -123,7 +123,7 @@ func (o *options) write(decisions []councils.Decision) error {
 	})
 }
 
-// each writes a file; no path is none.
+// each writes a file; it does nothing if path is empty.
 func (o *options) each(path string, rows func(*jsonl.Writer) error) error {
 	if path == "" {
 		return nil
@@ -169,12 +169,12 @@ func (o *options) print(to io.Writer, cfg *councils.Config, decisions []councils
 	}
 	_, err := fmt.Fprintf(to, "\n%d of %d decisions were agreed on\n", agreed, len(decisions))
 	if n, first := unanswered(decisions); err == nil && n > 0 {
-		_, err = fmt.Fprintf(to, "%d requests for an answer have none; the first: %s\n", n, terminal.Clean(first))
+		_, err = fmt.Fprintf(to, "%d requests got no answer; the first: %s\n", n, terminal.Clean(first))
 	}
 	return err
 }
 
-// unanswered counts the answers that failed, and says why the first one did.
+// unanswered counts failed answers and returns the first error.
 func unanswered(decisions []councils.Decision) (n int, first string) {
 	for _, d := range decisions {
 		for _, r := range d.Rounds {
@@ -191,7 +191,7 @@ func unanswered(decisions []councils.Decision) (n int, first string) {
 	return n, first
 }
 
-// number shows a score, or why there is none.
+// number formats a score, or returns otherwise.
 func number(x *float64, otherwise string) string {
 	if x == nil {
 		return otherwise
@@ -199,7 +199,7 @@ func number(x *float64, otherwise string) string {
 	return fmt.Sprintf("%.3g", *x)
 }
 
-// short is the first line of an answer, cut for a table.
+// short returns the first line of an answer, cut for a table.
 func short(text string) string {
 	line, more, _ := strings.Cut(text, "\n")
 	if r := []rune(line); len(r) > 40 || more != "" {

@@ -1,6 +1,5 @@
-// Package councils assembles councils: agents from plug-ins and scripts, tasks
-// from a file, rewards in the sandbox, spans for a store. The command's verb is
-// flags and a call of it.
+// Package councils sets up councils: agents from plug-ins and scripts, tasks from a file,
+// rewards in the sandbox, spans for a store. The command only parses flags and calls it.
 package councils
 
 import (
@@ -20,75 +19,74 @@ import (
 
 // Config is the configuration of councils.
 type Config struct {
-	// Seed is what all randomness is derived from.
+	// Seed determines all randomness.
 	Seed uint64 `yaml:"seed" json:"seed"`
-	// Tasks are what is decided.
+	// Tasks are the questions to decide.
 	Tasks Tasks `yaml:"tasks" json:"tasks"`
-	// Council says how it is decided, and who gets the credit.
+	// Council configures how the members decide, and how credit is assigned.
 	Council council.Config `yaml:"council" json:"council"`
 	// Members are the agents, 2 to 26.
 	Members []Member `yaml:"members" json:"members"`
-	// Plugins says which plug-ins may run at all.
+	// Plugins configures which plug-ins may run.
 	Plugins merit.Plugins `yaml:"plugins" json:"plugins"`
-	// Rewards are the parts of the reward that answers get; without any, nothing
-	// is scored. None may compare the members of a group.
+	// Rewards are the parts of the reward for answers; without any, nothing is scored. None
+	// may compare the members of a group.
 	Rewards []merit.Reward `yaml:"rewards" json:"rewards"`
-	// Sandbox bounds what a reward may use.
+	// Sandbox limits the resources of a reward.
 	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
 
-	// Places says where each value was set.
+	// Places records where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
 }
 
-// Tasks are a file of tasks: JSON Lines, Parquet, CSV or TSV.
+// Tasks configures a file of tasks: JSON Lines, Parquet, CSV or TSV.
 type Tasks struct {
-	// File has the tasks.
+	// File is the file with the tasks.
 	File string `yaml:"file" json:"file"`
-	// Map says which columns have the fields of a task, where they have other names.
+	// Map names the columns of the fields of a task, where they differ from the field names.
 	Map tasks.Map `yaml:"map" json:"map"`
-	// Limit is the most tasks that are taken; 0 = all.
+	// Limit is the largest number of tasks; 0 = all.
 	Limit int `yaml:"limit" json:"limit" jsonschema:"minimum=0"`
-	// Repeat is how often each task is decided, with other seeds: what one agent
-	// said then is a group that can be compared.
+	// Repeat is how often each task is decided, with different seeds. The conversations of one
+	// agent about a task then form a group for comparison.
 	Repeat int `yaml:"repeat" json:"repeat" jsonschema:"minimum=1,maximum=100000"`
 }
 
 // Member is an agent: a plug-in or a script.
 type Member struct {
-	// Name is what it is called in votes and traces.
+	// Name is the agent's name in votes and traces.
 	Name string `yaml:"name" json:"name"`
-	// System is what it is told before the task.
+	// System is the agent's system message.
 	System string `yaml:"system" json:"system"`
-	// Policy is the plug-in that decides for it.
+	// Policy is the plug-in that decides for the agent.
 	Policy *Plugin `yaml:"policy,omitempty" json:"policy,omitempty"`
-	// Script is what it says, in the place of a plug-in.
+	// Script contains the agent's answers, instead of a plug-in.
 	Script *council.Script `yaml:"script,omitempty" json:"script,omitempty"`
 }
 
-// Plugin is a policy in a process of its own, as in a training configuration.
+// Plugin is a policy in a separate process, as in a training configuration.
 type Plugin struct {
 	host.Program `yaml:",inline"`
-	// Options are the plug-in's own. A text in them that begins with ./ or ../
-	// is a path, relative to the configuration file.
+	// Options are the plug-in's options. A string that begins with ./ or ../ is a path
+	// relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
-	// StartTimeout bounds the start of the process up to the handshake.
+	// StartTimeout is the time limit for starting the process, up to the handshake.
 	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
-	// ConfigureTimeout bounds the building of the policy.
+	// ConfigureTimeout is the time limit for creating the policy.
 	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout"`
-	// Limits bound the process; they are enforced on Linux.
+	// Limits are the limits of the process; they are enforced on Linux.
 	Limits host.Limits `yaml:"limits" json:"limits"`
-	// Restarts says how often a process that dies is started again while it
-	// answers nothing.
+	// Restarts configures how often a process is restarted if it dies without answering.
 	Restarts backoff.Config `yaml:"restarts" json:"restarts"`
 }
 
-// SetDefaults is called for a section that is there before it is read.
+// SetDefaults sets the defaults of a section before it is read.
 func (p *Plugin) SetDefaults() {
 	h := host.DefaultPolicyConfig()
 	*p = Plugin{StartTimeout: h.StartTimeout, ConfigureTimeout: h.ConfigureTimeout, Limits: h.Limits, Restarts: h.Restarts}
 }
 
-// host is what internal/host needs to start it, but for a look-up of Path.
+// host returns the configuration for internal/host, except for the resolved Path.
 func (p *Plugin) host() (host.PolicyConfig, error) {
 	options := []byte("{}")
 	var err error
@@ -101,7 +99,7 @@ func (p *Plugin) host() (host.PolicyConfig, error) {
 	return h, err
 }
 
-// DefaultConfig returns the defaults. It lacks tasks and members.
+// DefaultConfig returns the defaults, without tasks and members.
 func DefaultConfig() *Config {
 	return &Config{Seed: 1, Tasks: Tasks{Repeat: 1}, Council: council.DefaultConfig(), Sandbox: sandbox.DefaultConfig()}
 }
@@ -109,21 +107,20 @@ func DefaultConfig() *Config {
 // Schema returns the JSON Schema of the configuration of a council, for editors.
 func Schema() ([]byte, error) { return config.Schema("Merit council", DefaultConfig()) }
 
-// Load reads the configuration at path, puts overrides of the form
-// key.path=value over it, and checks it; the error joins every problem. Relative
-// paths in the file become relative to the working directory.
+// Load reads the configuration at path, applies overrides of the form key.path=value, and
+// checks it; the error joins all problems. Relative paths in the file become relative to the
+// working directory.
 func Load(path string, overrides ...string) (_ *Config, err error) {
 	c := DefaultConfig()
 	c.Places, err = config.Load(c, path, overrides...)
 	return c, err
 }
 
-// Validate returns every problem of c, each a *fault.Error whose Where is a key
-// path.
+// Validate returns every problem of c, each a *fault.Error whose Where is a key path.
 func (c *Config) Validate() []error {
 	p := fault.Validate(c)
 	if c.Tasks.File == "" {
-		p.Missing("tasks.file", "there are no tasks", "name a file of tasks: rows with prompt, and ground_truth for the reward")
+		p.Missing("tasks.file", "no file of tasks is set", "name a file of tasks: rows with prompt, and ground_truth for the reward")
 	}
 	names := make([]string, len(c.Members))
 	for i, m := range c.Members {
@@ -132,7 +129,7 @@ func (c *Config) Validate() []error {
 	p.Under("members", council.CheckNames(names))
 	for i, r := range c.Rewards {
 		if r.Environment {
-			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "there is no environment here", "name a module or a judge")
+			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "a council has no environment", "name a module or a judge")
 		}
 	}
 	return p
@@ -143,9 +140,9 @@ func (m Member) Validate() []error {
 	p := fault.Validate(&m)
 	switch {
 	case m.Policy == nil && m.Script == nil:
-		p.Missing("policy", "nobody decides for this agent", "name a plug-in: policy: {plugin: openai, options: {…}}, or write a script")
+		p.Missing("policy", "this agent has neither a policy nor a script", "name a plug-in: policy: {plugin: openai, options: {…}}, or add a script")
 	case m.Policy != nil && m.Script != nil:
-		p.Invalid("script", "is given beside a policy", "keep one of policy and script")
+		p.Invalid("script", "is set in addition to a policy", "keep one of policy and script")
 	}
 	return p
 }
@@ -161,7 +158,7 @@ func (p *Plugin) Validate() []error {
 	return h.Validate()
 }
 
-// EachPath replaces every path in c.
+// EachPath replaces every path in c with the result of replace.
 func (c *Config) EachPath(replace func(string) string) {
 	for _, path := range []*string{&c.Tasks.File, &c.Sandbox.CacheDir} {
 		if *path != "" {

@@ -20,7 +20,7 @@ import (
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
-// exact compares the answer with the ground truth; it cannot judge 13.
+// exact compares the answer with the ground truth; it cannot score 13.
 type exact struct{}
 
 func (exact) Info() reward.Info { return reward.Info{Name: "exact", Digest: "sha256:1"} }
@@ -55,8 +55,8 @@ members:
 	return c
 }
 
-// Promise: decisions are in a real store as traces with their rewards; shares go
-// with the agents' conversations; a reward that failed gives no number to anybody.
+// Promise: a real store contains decisions as traces with their rewards; shares are stored
+// with the agents' conversations; a failed reward gives no number to any agent.
 func TestDecisionsInAStore(t *testing.T) {
 	store, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func values(list []*float64) (out []any) {
 	return out
 }
 
-// Promise: decisions are the same at any parallelism; one who stops it is told.
+// Promise: decisions are the same at any parallelism; stopping the command is reported.
 func TestParallelDecisions(t *testing.T) {
 	text := func(parallel int) string {
 		list, err := councils.Run(t.Context(), load(t, "tasks.repeat=9"), councils.Options{Parallel: parallel})
@@ -120,7 +120,7 @@ func TestParallelDecisions(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
 }
 
-// Promise: the example is a configuration, and editors learn every key.
+// Promise: the example configuration is valid, and the schema gives editors every key.
 func TestExampleAndSchema(t *testing.T) {
 	c, err := councils.Load(filepath.Join(testneeds.Root(), "examples", "council", "council.yaml"))
 	require.NoError(t, err)

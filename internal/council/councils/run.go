@@ -23,29 +23,29 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options say who is told what happens.
+// Options says where events of a run go.
 type Options struct {
-	Sink     trace.Sink          // takes spans; nil keeps no traces
-	Run      string              // part of the ids of traces, so that two runs are two; letters, digits, -
-	Parallel int                 // tasks under way at one time, at least 1; it changes no decision
-	Progress func(done, all int) // nil is nobody; its calls are serialised
-	Getenv   func(string) string // nil is the process's environment
-	Log      *slog.Logger        // nil is nowhere
+	Sink     trace.Sink          // receives spans; nil stores no traces
+	Run      string              // part of the ids of traces, to tell runs apart; letters, digits, -
+	Parallel int                 // concurrent tasks, at least 1; it does not affect decisions
+	Progress func(done, all int) // may be nil; calls are serialized
+	Getenv   func(string) string // nil reads the process's environment
+	Log      *slog.Logger        // nil discards messages
 	Session  []merit.Option      // for the rewards
 }
 
-// Decision is what a council decided about a task.
+// Decision is a council's decision about a task.
 type Decision struct {
 	*council.Result
 	Repeat  int            `json:"repeat"`            // from 0
-	Outcome reward.Outcome `json:"outcome,omitempty"` // of the reward; empty without rewards
-	Score   *float64       `json:"score,omitempty"`   // of the decision
+	Outcome reward.Outcome `json:"outcome,omitempty"` // outcome of the reward; empty without rewards
+	Score   *float64       `json:"score,omitempty"`   // score of the decision
 	Reason  string         `json:"reason,omitempty"`
-	Credit  []*float64     `json:"credit,omitempty"` // of each member, in their order
+	Credit  []*float64     `json:"credit,omitempty"` // share of each member, in their order
 }
 
-// Run has the members of c decide about every task. Decisions are in the order
-// of tasks, those of one task side by side.
+// Run has the members of c decide about every task. Decisions are in the order of tasks, with
+// those of one task next to each other.
 func Run(ctx context.Context, c *Config, o Options) (_ []Decision, err error) {
 	list, err := tasks.Read(c.Tasks.File, c.Tasks.Map, c.Tasks.Limit)
 	if err != nil {
@@ -58,8 +58,8 @@ func Run(ctx context.Context, c *Config, o Options) (_ []Decision, err error) {
 	defer func() { err = errors.Join(err, rewards.Close()) }()
 	if rewards.Group() {
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: "one of them compares the members of a group, and the answers of a council are scored one by one",
-			Hint: "use a reward that scores an answer alone; for a judge, mode: independent",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: "a reward compares the members of a group, but the answers of a council are scored one by one",
+			Hint: "use a reward that scores each answer alone; for a judge, set mode: independent",
 		}
 	}
 	members, closing, err := c.open(ctx, o)
@@ -75,7 +75,7 @@ func Run(ctx context.Context, c *Config, o Options) (_ []Decision, err error) {
 	return r.out, r.all(ctx)
 }
 
-// named is the name and digest of a reward, or of a composition.
+// named returns the name and digest of a reward, or of a composition.
 func named(p *reward.Pool) (name, digest string) {
 	parts := p.Parts()
 	if len(parts) == 1 {
@@ -87,13 +87,13 @@ func named(p *reward.Pool) (name, digest string) {
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
-		panic(err) // names, finite weights and digests always are JSON
+		panic(err) // names, finite weights and digests always marshal
 	}
 	sum := sha256.Sum256(text)
 	return "reward", "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// open starts the members. What it has started closing ends, also after an error.
+// open starts the members. Call closing to stop them, also after an error.
 func (c *Config) open(ctx context.Context, o Options) (members []council.Member, closing func() error, err error) {
 	var open []interface{ Close() error }
 	closing = func() error {
@@ -142,8 +142,7 @@ func (c *Config) open(ctx context.Context, o Options) (members []council.Member,
 	return members, closing, errors.Join(problems...)
 }
 
-// find looks for the plug-in of member i, and says where it is named if there is
-// none.
+// find looks up the plug-in of member i. The error says where the configuration names it.
 func (c *Config) find(i int, plugin string, getenv func(string) string) (string, error) {
 	path, err := host.Find(plugin, merit.PluginFolders(getenv)...)
 	if err == nil {
@@ -160,7 +159,7 @@ const (
 	seedTask
 )
 
-// runner is a run under way.
+// runner is a run in progress.
 type runner struct {
 	*Config
 	Options
@@ -173,8 +172,8 @@ type runner struct {
 	done         int
 }
 
-// all decides everything, several tasks at one time. The error is that of the
-// first task that has one.
+// all decides all tasks, several concurrently. It returns the error of the first task that
+// failed.
 func (r *runner) all(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -204,7 +203,7 @@ func (r *runner) all(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Interrupted, What: fmt.Sprintf("stopped after %d of %d decisions", r.done, len(r.out)), Err: context.Cause(ctx),
-			Hint: "begin it again; traces of what was decided are in the store",
+			Hint: "run the command again; traces of finished decisions are in the store",
 		}
 	}
 	for _, err := range problems {
@@ -215,7 +214,7 @@ func (r *runner) all(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// one decides about one task, and has it scored.
+// one decides one task and has it scored.
 func (r *runner) one(ctx context.Context, i int) error {
 	task, repeat := r.tasks[i/r.Tasks.Repeat], i%r.Tasks.Repeat
 	q := tasks.Question(task)
@@ -236,7 +235,7 @@ func (r *runner) one(ctx context.Context, i int) error {
 	}
 	evaluations := result.Evaluate(ctx, r.pool)
 	if ctx.Err() != nil {
-		return &fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "stopped while answers were scored", Err: context.Cause(ctx), Hint: "begin it again"}
+		return &fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "stopped while answers were scored", Err: context.Cause(ctx), Hint: "run the command again"}
 	}
 	d.judge(r.Council.Credit, evaluations)
 	r.out[i] = d
@@ -246,8 +245,8 @@ func (r *runner) one(ctx context.Context, i int) error {
 	return r.Sink.Put(ctx, result.Rewards(id, r.name, r.digest, r.Council.Credit, evaluations, time.Now()), nil)
 }
 
-// judge gives the decision its score and the agents their shares. The trajectory
-// of an agent bears its share as what it was worth.
+// judge sets the score of the decision and the shares of the agents. The evaluation of an
+// agent's trajectory is its share.
 func (d *Decision) judge(rule council.Rule, evaluations []reward.Evaluation) {
 	scores := council.Scores(evaluations)
 	d.Score, d.Credit = d.Result.Score(scores), d.Result.Credit(rule, scores)
@@ -268,7 +267,7 @@ func (d *Decision) judge(rule council.Rule, evaluations []reward.Evaluation) {
 			t.Outcome = string(reward.Scored)
 			t.Evaluation = &rl.EvaluateResult{Score: *share, IsScoreValid: true, Reason: "its share: " + rule}
 		} else if e.Outcome == reward.Scored {
-			t.Outcome = string(reward.Invalid) // the answer has a score, and the share needs one that is missing
+			t.Outcome = string(reward.Invalid) // the answer has a score, but the share depends on a missing one
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// played are the flags of verbs that play a configuration for its stakeholders.
+// played holds the flags of commands that play a configuration for its stakeholders.
 type played struct {
 	host     *console.Host
 	Config   string   `flag:"config,c" usage:"configuration file with a reward that has a rubric section" files:"yaml,yml" needed:"yes"`
-	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Split    string   `flag:"split" usage:"whose stakeholders: train, validation or test" words:"train,validation,test"`
-	Episodes int      `flag:"episodes" usage:"how many episodes are played for them"`
+	Set      []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Split    string   `flag:"split" usage:"split of the stakeholders: train, validation or test" words:"train,validation,test"`
+	Episodes int      `flag:"episodes" usage:"number of episodes to play"`
 }
 
 // open checks the flags and opens the session.
@@ -40,7 +40,7 @@ func (o *played) open(cmd *cobra.Command) (*merit.Session, error) {
 	return merit.Open(cmd.Context(), cfg, rewardcmd.Options(o.host, cfg.Sandbox.Limits)...)
 }
 
-// progress shows how far a study is; end takes it away.
+// progress shows the progress of a study; end removes it.
 func (o *played) progress() (tell func(what string, done, of int), end func()) {
 	bar := o.host.Progress("rubric", rubricstudy.Paying, -1)
 	return func(what string, done, of int) {
@@ -51,10 +51,10 @@ func (o *played) progress() (tell func(what string, done, of int), end func()) {
 
 type checkOptions struct {
 	played
-	Above float64 `flag:"above" usage:"what the lower ends of the intervals must pass"`
+	Above float64 `flag:"above" usage:"value that the lower ends of the intervals must exceed"`
 }
 
-// newCheckCmd is the verb rubric check.
+// newCheckCmd returns the rubric check command.
 func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{played: played{host: h, Split: train.SplitValidation, Episodes: rubricstudy.DefaultEpisodes}, Above: rubricstudy.DefaultAbove}
 	return console.Verb(&cobra.Command{
@@ -152,7 +152,7 @@ func unscored(r *study.Report) string {
 	return fmt.Sprintf(", %d of them without a score", n)
 }
 
-// estimate shows a figure and its interval.
+// estimate formats a figure and its interval.
 func estimate(e *study.Estimate, format string) (value, interval string) {
 	if e == nil {
 		return "–", ""

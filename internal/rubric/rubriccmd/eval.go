@@ -17,23 +17,23 @@ import (
 
 type evalOptions struct {
 	host     *console.Host
-	Workflow string   `flag:"workflow" usage:"a file with the task and its outputs, JSON" files:"json" needed:"yes"`
+	Workflow string   `flag:"workflow" usage:"JSON file with the task and its outputs" files:"json" needed:"yes"`
 	Against  string   `flag:"against" usage:"another rubric for the same outputs, such as the stakeholder's" files:"json,yaml,yml"`
-	Config   string   `flag:"config,c" usage:"configuration file with a dual reward, for its limits and its judge" files:"yaml,yml"`
-	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Judge    string   `flag:"judge" usage:"a script that answers questions, in the place of the configuration's judge"`
-	Fuel     uint64   `flag:"fuel" usage:"what a rule may use on one output, in the place of the configuration's"`
-	Total    uint64   `flag:"total-fuel" usage:"what all rules of a rubric may use on all outputs, in the place of the configuration's"`
+	Config   string   `flag:"config,c" usage:"configuration file with a rubric reward, for its limits and its judge" files:"yaml,yml"`
+	Set      []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Judge    string   `flag:"judge" usage:"script that answers questions, instead of the configuration's judge"`
+	Fuel     uint64   `flag:"fuel" usage:"fuel limit of a rule for one output, instead of the configuration's"`
+	Total    uint64   `flag:"total-fuel" usage:"fuel limit of all rules of a rubric for all outputs, instead of the configuration's"`
 }
 
-// judged is what a rubric says of the outputs.
+// judged is the result of a rubric for the outputs.
 type judged struct {
 	File       string             `json:"file"`
 	Rubric     *rubric.Rubric     `json:"rubric"`
 	Evaluation *rubric.Evaluation `json:"evaluation"`
 }
 
-// result is what merit rubric eval --json prints.
+// result is the JSON output of merit rubric eval.
 type result struct {
 	judged
 	Workers   []string          `json:"workers"` // by output
@@ -41,7 +41,7 @@ type result struct {
 	Agreement *rubric.Agreement `json:"agreement,omitempty"`
 }
 
-// newEvalCmd is the verb rubric eval.
+// newEvalCmd returns the rubric eval command.
 func newEvalCmd(h *console.Host) *cobra.Command {
 	o := &evalOptions{host: h, Fuel: dual.DefaultConfig().Fuel, Total: dual.DefaultConfig().TotalFuel}
 	return console.Verb(&cobra.Command{
@@ -109,7 +109,7 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 	return failures(all)
 }
 
-// open returns what applies the rules.
+// open returns the checker that applies the rules.
 func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 	c, limits := dual.DefaultConfig(), sandbox.DefaultConfig()
 	if o.Config != "" {
@@ -153,7 +153,7 @@ func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 	return dual.Open(cmd.Context(), c, dual.Options{Sandbox: limits, Getenv: o.host.Env, Log: o.host.Logger()})
 }
 
-// failures says how many verdicts are missing.
+// failures returns an error with the number of missing verdicts.
 func failures(all []*judged) error {
 	for _, j := range all {
 		failed := j.Evaluation.Failures()
@@ -173,15 +173,14 @@ func failures(all []*judged) error {
 	return nil
 }
 
-// hintOf says who can do something about a missing verdict: whoever wrote the
-// code, or the judge.
+// hintOf says how to get a missing verdict: by correcting the code, or with a judge.
 func hintOf(f rubric.Failure, of *rubric.Rubric) string {
 	for _, c := range of.Criteria {
 		if c.Name == f.Criterion && c.Rule.Question != "" {
-			return "a question needs a judge that knows it (--judge or --config); examples/rubric/judge.py in Merit's source is one"
+			return "use a judge that can answer the question (--judge or --config), such as examples/rubric/judge.py in Merit's source"
 		}
 	}
-	if f.Outcome == reward.OutOfFuel && f.Fuel == 0 { // not even begun
+	if f.Outcome == reward.OutOfFuel && f.Fuel == 0 { // not even started
 		return "raise --total-fuel, or correct the rules that come before it"
 	}
 	return "correct the rule"

@@ -18,10 +18,10 @@ import (
 
 type payoffOptions struct {
 	played
-	Policies []string `flag:"policy" usage:"a run directory, whose best policy writes too, or a file in its checkpoints folder (repeatable)"`
+	Policies []string `flag:"policy" usage:"a run directory, whose best policy also writes rubrics, or a file in its checkpoints folder (repeatable)"`
 }
 
-// newPayoffCmd is the verb rubric payoff.
+// newPayoffCmd returns the rubric payoff command.
 func newPayoffCmd(h *console.Host) *cobra.Command {
 	o := &payoffOptions{played: played{host: h, Split: train.SplitTest, Episodes: rubricstudy.DefaultEpisodes}}
 	return console.Verb(&cobra.Command{
@@ -100,7 +100,7 @@ func (o *payoffOptions) print(p *rubricstudy.Payoffs) error {
 	return err
 }
 
-// outcomes says how many cases came to what.
+// outcomes counts the cases by outcome.
 func outcomes(c study.Payoff) string {
 	var parts []string
 	for _, n := range c.Outcomes {

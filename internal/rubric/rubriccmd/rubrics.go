@@ -1,4 +1,4 @@
-// Package rubriccmd holds the verbs of merit rubric.
+// Package rubriccmd implements merit rubric.
 package rubriccmd
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
-// NewCmd is the verb rubric with the verbs below it.
+// NewCmd returns the rubric command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	return console.Group("rubric", "Run and compare rubrics: weighted criteria for judging work", console.SchemaVerb(h, "rubric", "Print the JSON Schema of a rubric, for models and editors", schemaHelp, schema), newValidateCmd(h), newEvalCmd(h), newCheckCmd(h), newPayoffCmd(h))
 }

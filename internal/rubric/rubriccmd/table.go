@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// print shows criteria × outputs, of one rubric or of two.
+// print prints criteria × outputs, for one rubric or for two.
 func (o *evalOptions) print(r *result) error {
 	if err := o.table(&r.judged, r.Workers); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (o *evalOptions) print(r *result) error {
 	return t.Write(o.host.Stdout)
 }
 
-// table shows one rubric, with why scores are missing below.
+// table prints one rubric, with the reasons for missing scores below.
 func (o *evalOptions) table(j *judged, workers []string) error {
 	t := terminal.Table{Head: []string{j.Rubric.Name, "weight"}}
 	for i, worker := range workers {
@@ -53,7 +53,7 @@ func (o *evalOptions) table(j *judged, workers []string) error {
 		case c.Vacuous:
 			row = append(row, "always holds")
 		case c.Constant && len(workers) > 1:
-			row = append(row, "tells nothing apart")
+			row = append(row, "same score for all")
 		}
 		t.Add(row...)
 	}
@@ -68,7 +68,7 @@ func (o *evalOptions) table(j *judged, workers []string) error {
 	return o.reasons(j.Evaluation)
 }
 
-// reasons says once for each criterion why scores are missing.
+// reasons prints the reasons for missing scores, once for each criterion.
 func (o *evalOptions) reasons(e *rubric.Evaluation) error {
 	told := map[string]bool{}
 	for _, f := range e.Failures() {
@@ -84,7 +84,7 @@ func (o *evalOptions) reasons(e *rubric.Evaluation) error {
 	return nil
 }
 
-// figure is a number with up to three decimals, or a dash where there is none.
+// figure formats a number with up to three decimals, or a dash if there is none.
 func figure(x *float64) string {
 	if x == nil {
 		return "–"

@@ -14,17 +14,17 @@ import (
 
 type validateOptions struct {
 	host    *console.Host
-	Written bool `flag:"written" usage:"read what a language model wrote, and repair it as its rubric is in training"`
+	Written bool `flag:"written" usage:"read a language model's answer, with the same repairs as in training"`
 }
 
-// valid is a file that holds a rubric.
+// valid is a file that contains a rubric.
 type valid struct {
 	File    string         `json:"file"`
 	Rubric  *rubric.Rubric `json:"rubric"`
 	Repairs []string       `json:"repairs,omitempty"`
 }
 
-// newValidateCmd is the verb rubric validate.
+// newValidateCmd returns the rubric validate command.
 func newValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	return console.Verb(&cobra.Command{

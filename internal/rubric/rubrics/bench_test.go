@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// usual are rules of about the size of those of examples/rubric.
+// usual are rules of the typical size of those in examples/rubric.
 var usual = map[rubric.Language]string{
 	rubric.Python: `import re
 
@@ -50,7 +50,7 @@ func report(i int) string {
 	return strings.Repeat(fmt.Sprintf("# Part %d\n\nThe figures of week %d are as good as they were, and some are better.\n\n", i, i), 12)
 }
 
-// BenchmarkRules applies a rule to an output, in the sandbox and from memory.
+// BenchmarkRules applies a rule to an output, in the sandbox and from the cache.
 func BenchmarkRules(b *testing.B) {
 	for _, l := range []rubric.Language{rubric.Python, rubric.JavaScript} {
 		k := open(b, func(c *rubrics.Config, s *sandbox.Config) { s.Workers = 1 })
@@ -78,8 +78,8 @@ func BenchmarkRules(b *testing.B) {
 	}
 }
 
-// BenchmarkDual evaluates six outputs by two rubrics of five criteria: every
-// time other outputs, and the same ones again.
+// BenchmarkDual evaluates six outputs by two rubrics of five criteria: with new outputs each
+// time, and with the same ones.
 func BenchmarkDual(b *testing.B) {
 	k := open(b, nil)
 	two := [2]*rubric.Rubric{{}, {}}

@@ -14,17 +14,17 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Options are what a checker needs of the program.
+// Options holds what a checker needs from the program.
 type Options struct {
-	// Sandbox is what the rewards run under. Rules have a runtime of their own with
-	// its isolation, workers and caches, and the limits of Config.
+	// Sandbox is the configuration of rewards. Rules have a separate runtime with the same
+	// isolation, workers and caches, and the limits of Config.
 	Sandbox sandbox.Config
-	Getenv  func(string) string // where a judge's API key is looked up
+	Getenv  func(string) string // looks up a judge's API key
 	Log     *slog.Logger
 }
 
-// Checker applies rules: code in the sandbox, questions by a judge. It
-// implements rubric.Checker.
+// Checker applies rules: code in the sandbox, questions with a judge. It implements
+// rubric.Checker.
 type Checker struct {
 	config  Config
 	runtime *sandbox.Runtime
@@ -36,9 +36,8 @@ type Checker struct {
 
 var _ rubric.Checker = (*Checker)(nil)
 
-// Open prepares what c says and starts nothing: Ready does, or the first rule.
-// Close frees what it holds. The error is a *fault.Error, with key paths
-// relative to the section.
+// Open prepares a checker and starts nothing: Ready does, or the first rule. Close frees its
+// resources. The error is a *fault.Error, with key paths relative to the section.
 func Open(ctx context.Context, c Config, o Options) (*Checker, error) {
 	k := &Checker{config: c, rules: map[rubric.Language]*script{}}
 	limits := k.limits(o.Sandbox)
@@ -67,15 +66,14 @@ func Open(ctx context.Context, c Config, o Options) (*Checker, error) {
 	return k, nil
 }
 
-// ruleWall ends a rule that fuel does not: far away, so that a machine under
-// load does not decide about outcomes.
+// ruleWall stops a rule that fuel does not stop. It is so long that the load of a machine does
+// not affect outcomes.
 const ruleWall = time.Minute
 
-// limits are those of rules: what they print is thrown away, and what they
-// return is a number and a line, but for a rule that comes back compiled. No rule
-// may see what another has left, or open programs: where the interpreter of one is
-// missing, that would be no failure of the rule's, and leave an episode without a
-// score that its author would rather not have.
+// limits returns the limits of rules. Their log is discarded, and their result is a number and
+// a line, except for a rule that returns its compiled form. No rule may see what another one
+// left, or start programs: if the interpreter of a program were missing, that would not be a
+// failure of the rule, and the episode would have no score, to the advantage of its author.
 func (k *Checker) limits(base sandbox.Config) sandbox.Config {
 	base.Fuel, base.MemoryMiB, base.WallClock = k.config.Fuel, k.config.MemoryMiB, max(ruleWall, base.WallClock)
 	base.OutputKiB, base.LogKiB, base.Steps, base.Alone = 256, 64, 16, true
@@ -85,8 +83,8 @@ func (k *Checker) limits(base sandbox.Config) sandbox.Config {
 	return base
 }
 
-// NewEngine returns an engine that applies rules by k, several criteria of a
-// rubric at one time: parallel, or as many as a judge's server takes.
+// NewEngine returns an engine that applies rules with k, several criteria of a rubric
+// concurrently: parallel, or as many as a judge's server accepts.
 func NewEngine(k *Checker, parallel int) *rubric.Engine {
 	kept := k.config.Kept
 	if kept == 0 {
@@ -95,8 +93,8 @@ func NewEngine(k *Checker, parallel int) *rubric.Engine {
 	return rubric.NewEngine(k, rubric.EngineOptions{Fuel: k.config.TotalFuel, Kept: kept, Parallel: max(parallel, k.inFlight())})
 }
 
-// inFlight is how many questions a judge's server takes at one time; 0 without
-// one.
+// inFlight returns how many questions a judge's server accepts concurrently; 0 without a
+// server.
 func (k *Checker) inFlight() int {
 	if k.asked == nil {
 		return 0
@@ -104,7 +102,7 @@ func (k *Checker) inFlight() int {
 	return k.asked.Info().InFlight
 }
 
-// Asked returns what the server of a judge was asked, and what that cost.
+// Asked returns what the judge's server was asked and what that cost.
 func (k *Checker) Asked() (t reward.Asked, asks bool) {
 	if k.asked == nil {
 		return t, false
@@ -131,8 +129,8 @@ func (k *Checker) identity() string {
 	return rubric.Digest(parts...)
 }
 
-// Ready loads what rules and questions need, so that what is missing is said
-// before any work is done.
+// Ready loads what rules and questions need, so that missing parts are reported before any
+// work is done.
 func (k *Checker) Ready(ctx context.Context) error {
 	var problems []error
 	for _, l := range []rubric.Language{rubric.Python, rubric.JavaScript} {
@@ -168,7 +166,7 @@ func (k *Checker) Check(ctx context.Context, r rubric.Rule, w *rubric.Workflow, 
 	return unscored(reward.Invalid, "the rule is a question, and there is no judge (rubric.judge)")
 }
 
-// Close frees the sandbox and ends the judge's connections.
+// Close frees the sandbox and closes the judge's connections.
 func (k *Checker) Close() error {
 	err := k.runtime.Close(context.Background())
 	if k.asked != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// open returns a checker that keeps native code, so that interpreters load
-// fast.
+// open returns a checker that caches native code, so that interpreters load fast.
 func open(t testing.TB, change func(*rubrics.Config, *sandbox.Config)) *rubrics.Checker {
 	t.Helper()
 	for _, i := range interpreter.All() {
@@ -85,7 +84,7 @@ var hostilePython = []hostile{
 	{"network", "import socket\ndef rule(output, task): socket.create_connection(('127.0.0.1', 80))", reward.GuestError, "Error"},
 	{"error that says nothing about itself", "class E(Exception):\n  def __str__(self): raise E\ndef rule(output, task): raise E", reward.GuestError, ""},
 
-	// What a rule can do to the runner, which shares its interpreter.
+	// Attacks of a rule on the runner, which shares its interpreter.
 	{"forges 2 by the runner's types", "import builtins\ndef rule(output, task):\n  builtins.isinstance = lambda *a: True\n  builtins.float = lambda v: 2.0\n  return 1", reward.GuestError, "broke the interpreter"},
 	{"forges NaN by comparing", "class X(float):\n  def __ge__(s, o): return True\n  def __le__(s, o): return True\ndef rule(output, task): return X('nan')", reward.ABIViolation, ""},
 	{"answers for the runner", "def rule(output, task):\n  import sys\n  sys._getframe(1).f_globals['failed'] = lambda e: {'score': 7.0}\n  raise ValueError", reward.ABIViolation, "the score is 7"},
@@ -127,8 +126,8 @@ var hostileJavaScript = []hostile{
 	{"removes all", "function rule() { for (const k of Object.getOwnPropertyNames(globalThis)) { try { delete globalThis[k]; } catch {} } return 0.25; }", reward.GuestError, ""},
 }
 
-// Promise: whatever a rule does, its verdict is a score from 0 to 1 or a typed
-// outcome whose reason says why, with the line; and it is the same again.
+// Promise: whatever a rule does, its verdict is a score from 0 to 1 or a typed outcome whose
+// reason says why, with the line; repeating it gives the same verdict.
 func TestHostileRules(t *testing.T) {
 	k := open(t, nil)
 	w := workflow("hello")

@@ -9,15 +9,15 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// How much is kept compiled: rules, and bytes of them as they were written and as
-// they are run. At more, all are forgotten.
+// Limits of the cache of compiled rules: rules, and their bytes as source and as compiled
+// code. If one is exceeded, the whole cache is cleared.
 const (
 	maxCompiled      = 1 << 12
 	maxCompiledBytes = 64 << 20
 )
 
-// compiler compiles rules in the sandbox, each once, on the fuel of an
-// evaluation of its own: nothing of a rule is run by that.
+// compiler compiles rules in the sandbox, each once, with the fuel of a separate evaluation.
+// This does not run the rule.
 type compiler struct {
 	script *script
 
@@ -26,7 +26,7 @@ type compiler struct {
 	bytes int
 }
 
-// compiled is a rule as the runner takes it, or why there is none.
+// compiled is a rule in the form that the runner takes, or the reason why there is none.
 type compiled struct {
 	mu     sync.Mutex
 	done   bool
@@ -36,7 +36,7 @@ type compiled struct {
 
 func newCompiler(s *script) *compiler { return &compiler{script: s, rules: map[string]*compiled{}} }
 
-// compile returns code compiled, or the verdict about code that cannot be.
+// compile returns the compiled code, or the verdict about code that does not compile.
 func (c *compiler) compile(ctx context.Context, runtime *sandbox.Runtime, code string) (string, *rubric.Verdict) {
 	c.mu.Lock()
 	found := c.rules[code]

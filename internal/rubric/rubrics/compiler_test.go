@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: what is kept compiled is bounded in bytes, and a rule that was
-// forgotten is compiled again, to the same.
+// Promise: the cache of compiled rules is limited in bytes, and an evicted rule is compiled
+// again with the same result.
 func TestCompiledRulesAreBounded(t *testing.T) {
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: everything that is wrong with a section is said at once, with its
-// key; the defaults are right.
+// Promise: all problems of a section are reported at once, each with its key; the defaults are
+// valid.
 func TestValidate(t *testing.T) {
 	require.Empty(t, rubrics.DefaultConfig().Validate())
 	both := chat.DefaultConfig()
@@ -37,8 +37,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Promise: paths of a section are those of the file that it stands in, and to
-// replace them changes no other copy of it.
+// Promise: paths of a section are relative to its file, and replacing them does not change
+// other copies of the section.
 func TestEachPath(t *testing.T) {
 	c := rubrics.DefaultConfig()
 	c.Judge = &rubrics.Judge{Script: "judge.py", Cache: "answers", Server: &chat.Config{Cassettes: chat.Cassettes{Dir: "tapes"}}}

@@ -21,12 +21,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// server is a model that answers as told and keeps what it was asked.
+// server is a model that gives the configured answer and records the questions.
 func server(t *testing.T, answer func(n int) (status int, text string)) (url string, asked func() []string) {
 	var mu sync.Mutex
 	var bodies []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // a server that keeps no list of models
+		if r.Method == http.MethodGet { // a server without a list of models
 			http.NotFound(w, r)
 			return
 		}
@@ -57,7 +57,7 @@ func server(t *testing.T, answer func(n int) (status int, text string)) (url str
 	return s.URL + "/v1", func() []string { mu.Lock(); defer mu.Unlock(); return bodies }
 }
 
-// judge is a configuration with a judge behind url.
+// judge returns a configuration with a judge behind url.
 func judge(url string) func(*rubrics.Config, *sandbox.Config) {
 	return func(c *rubrics.Config, _ *sandbox.Config) {
 		c.Languages = nil
@@ -71,9 +71,9 @@ func judge(url string) func(*rubrics.Config, *sandbox.Config) {
 
 var polite = rubric.Rule{Question: "Is it polite?"}
 
-// Promise: a question is put to the model about one output, which stands within
-// delimiters that neither it nor the question can close, without the name of
-// who made it; the answer is a score with its explanation, and is kept.
+// Promise: a question is put to the model about one output, between delimiters that neither
+// the output nor the question can close, without the name of the worker; the answer is a score
+// with its explanation, and is cached.
 func TestAModelIsAsked(t *testing.T) {
 	url, asked := server(t, func(int) (int, string) { return 200, `{"1":{"explanation":"It says hello.","score":0.75}}` })
 	k := open(t, judge(url))
@@ -99,8 +99,8 @@ func TestAModelIsAsked(t *testing.T) {
 	require.Equal(t, 1, totals.Cached)
 }
 
-// Promise: a judge that is away is infrastructure, an answer that cannot be used
-// is the rule's own failure, and neither is a score.
+// Promise: an unavailable judge is infrastructure, an unusable answer is a failure of the
+// rule, and neither is a score.
 func TestAModelThatFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -128,9 +128,8 @@ func TestAModelThatFails(t *testing.T) {
 	}
 }
 
-// Promise: a script answers in the place of a model: a score, or that it does
-// not know the question, which is no score; one that breaks its word scores
-// nothing.
+// Promise: a script can replace a model: it returns a score, or reports that it does not know
+// the question, which is not a score; an invalid result is no score either.
 func TestAScriptIsAsked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "judge.py")
 	require.NoError(t, os.WriteFile(path, []byte(`

@@ -10,13 +10,13 @@ import (
 
 func init() { merit.RegisterRubric(new(Config)) }
 
-// Of returns the dual evaluation of a reward, or nil if it has none.
+// Of returns the rubric section of a reward, or nil if it has none.
 func Of(r merit.Reward) *Config {
 	c, _ := r.Rubric.(*Config)
 	return c
 }
 
-// OpenReward implements merit.RewardSection: it puts the dual evaluation before a
+// OpenReward implements merit.RewardSection: it evaluates both rubrics before calling the
 // module.
 func (c *Config) OpenReward(ctx context.Context, o merit.RewardOptions) (opened merit.OpenedReward, err error) {
 	k, err := Open(ctx, *c, Options{Sandbox: o.Sandbox, Getenv: o.Getenv, Log: o.Log})

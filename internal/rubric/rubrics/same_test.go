@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// TestMain lets this program be the worker of isolation: process.
+// TestMain lets this program be the worker for isolation: process.
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker(os.Args) {
 		os.Exit(sandbox.WorkerMain())
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// keeps tries to know from one output to the next that it was here.
+// keeps tries to detect in one output that it has seen another.
 const keeps = `
 import builtins, json, re, sys
 
@@ -35,9 +35,8 @@ def rule(output, task):
     return len(output["text"]) / 100 if rule.seen == 1 else 1
 `
 
-// Promise: verdicts and their fuel are the same at any parallelism and under
-// every isolation, and no output knows of another: nothing that a rule leaves
-// behind is there for the next.
+// Promise: verdicts and their fuel are the same at any parallelism and with every isolation,
+// and outputs cannot affect each other: a rule leaves no state for the next output.
 func TestSameVerdicts(t *testing.T) {
 	w := workflow("a", "bb", "ccc", "dddd", "eeeee", "ffffff")
 	r := &rubric.Rubric{Criteria: []rubric.Criterion{
@@ -72,7 +71,7 @@ func TestSameVerdicts(t *testing.T) {
 	}
 }
 
-// Promise: a context that ends is no verdict, and leaves none behind.
+// Promise: a canceled context gives no verdict, and caches none.
 func TestACancelledContextIsNoVerdict(t *testing.T) {
 	k := open(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,8 +85,7 @@ func TestACancelledContextIsNoVerdict(t *testing.T) {
 	require.Empty(t, got.Failures())
 }
 
-// Promise: the digest covers every setting that decides verdicts, and none that
-// does not.
+// Promise: the digest covers every setting that affects verdicts, and no other.
 func TestDigestOfCheckers(t *testing.T) {
 	digest := func(change func(*rubrics.Config)) string {
 		c := rubrics.DefaultConfig()

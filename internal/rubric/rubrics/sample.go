@@ -13,9 +13,9 @@ var samples = map[rubric.Language]string{
 	rubric.JavaScript: "const rule = (output) => Math.min(1, output.text.length / 20);",
 }
 
-// Sample is an episode to try a dual reward on, as an environment would give it:
-// rules in every language that is allowed, and a question for a judge behind a
-// server. It is nil where no rules are allowed.
+// Sample returns an episode for trying a rubric reward, as an environment would create it:
+// rules in every allowed language, and a question for a judge behind a server. It is nil if no
+// language is allowed.
 func (k *Checker) Sample() (*rl.Trajectory, error) {
 	truth := &rubric.Rubric{Name: "sample"}
 	for _, l := range k.config.Languages {

@@ -24,15 +24,14 @@ var runners embed.FS
 
 var files = map[rubric.Language]string{rubric.Python: "rule.py", rubric.JavaScript: "rule.js"}
 
-// script is a reward that says what a rule comes to. It is loaded when it is
-// first wanted.
+// script is a reward that evaluates a rule. It is loaded on first use.
 type script struct {
 	bundle *sandbox.Bundle
 
 	mu     sync.Mutex
 	module *sandbox.Module
 
-	compiler *compiler // nil where rules are run as they are written
+	compiler *compiler // nil if rules run from source
 }
 
 func ruleScript(l rubric.Language) (*script, error) {
@@ -66,7 +65,7 @@ func (s *script) load(ctx context.Context, r *sandbox.Runtime) (*sandbox.Module,
 	return m, err
 }
 
-// seen is all that a rule sees of a workflow. Who made the output is not in it.
+// seen is everything that a rule sees of a workflow. The worker is not part of it.
 type seen struct {
 	Output output
 	Task   task
@@ -90,8 +89,8 @@ func see(w *rubric.Workflow, i int) seen {
 	}
 }
 
-// rule runs the code of r on output i. What it returns is checked here: whatever
-// it has done to its interpreter, a score is a number from 0 to 1.
+// rule runs the code of r on output i. It checks the result itself: whatever the code did to
+// its interpreter, a score is a number from 0 to 1.
 func (s *script) rule(ctx context.Context, runtime *sandbox.Runtime, r rubric.Rule, w *rubric.Workflow, i int) rubric.Verdict {
 	code := map[string]string{"code": r.Code}
 	if s.compiler != nil {
@@ -104,7 +103,7 @@ func (s *script) rule(ctx context.Context, runtime *sandbox.Runtime, r rubric.Ru
 	shown := see(w, i)
 	v := verdict(s.evaluate(ctx, runtime, map[string]any{"output": shown.Output, "task": shown.Task}, code))
 	if v.Outcome == reward.Invalid || v.Outcome == reward.Unaligned {
-		v.Outcome = reward.ABIViolation // it has a value, and not one that rules have
+		v.Outcome = reward.ABIViolation // it returned a value that is not allowed for rules
 	}
 	return v
 }
@@ -115,8 +114,7 @@ func (s *script) question(ctx context.Context, runtime *sandbox.Runtime, r rubri
 	return verdict(s.evaluate(ctx, runtime, map[string]any{"output": shown.Output, "task": shown.Task}, map[string]string{"question": r.Question}))
 }
 
-// evaluate runs the script. The ground truth is what is seen, with the texts
-// beside it.
+// evaluate runs the script. The ground truth is truth together with texts.
 func (s *script) evaluate(ctx context.Context, runtime *sandbox.Runtime, truth map[string]any, texts map[string]string) reward.Evaluation {
 	for key, text := range texts {
 		truth[key] = text
@@ -132,7 +130,7 @@ func (s *script) evaluate(ctx context.Context, runtime *sandbox.Runtime, truth m
 	return m.Evaluate(ctx, &rl.Trajectory{ID: "output", Messages: []rl.Message{{Role: rl.RoleUser}}, GroundTruth: text})
 }
 
-// verdict is what e says: a score only if it is one of a rule's.
+// verdict returns the verdict of e, with a score only if the score is valid for a rule.
 func verdict(e reward.Evaluation) rubric.Verdict {
 	v := rubric.Verdict{Outcome: e.Outcome, Reason: e.Reason, Fuel: e.Fuel, Fatal: e.Fatal}
 	if e.Result.Reason != "" {
@@ -151,10 +149,10 @@ func verdict(e reward.Evaluation) rubric.Verdict {
 	return v
 }
 
-// limited names the limits of rules, where the sandbox names its own.
+// limited replaces the names of the sandbox's limits by those of rules.
 var limited = strings.NewReplacer("(sandbox.fuel)", "(rubric.fuel)", "(sandbox.memory_mib)", "(rubric.memory_mib)")
 
-// maxReason bounds what is kept of a reason, in bytes.
+// maxReason is the largest reason that is stored, in bytes.
 const maxReason = 500
 
 func unscored(outcome reward.Outcome, reason string) rubric.Verdict {

@@ -11,9 +11,9 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Before returns what merit.TrainOptions.Check should be for s by its
-// configuration, which says how many episodes are played for it: Checked, or nil
-// where no reward judges rubrics or nothing is to be checked.
+// Before returns the value of merit.TrainOptions.Check for s: a check with the configured
+// number of episodes, see Checked, or nil if no reward judges rubrics or the check is
+// disabled.
 func Before(s *merit.Session, tell func(*study.Report)) func(context.Context) (any, error) {
 	episodes := 0
 	for _, r := range s.Config.Rewards {
@@ -27,11 +27,10 @@ func Before(s *merit.Session, tell func(*study.Report)) func(context.Context) (a
 	return Checked(s, episodes, tell)
 }
 
-// Checked returns a check of the rewards of s on the stakeholders of the
-// validation split, of which tell, if it is not nil, hears: the final test's stay
-// unseen. That a reward does not follow quality stops no run, and neither does
-// that there is nothing to tell it by, because too few stakeholders come twice or
-// there are no scores: Report.Sentence says so.
+// Checked returns a check of the rewards of s on the stakeholders of the validation split, so
+// that those of the final test stay unseen. It reports the result to tell, if tell is not nil.
+// A reward that does not follow quality does not stop a run. If there are too few stakeholders
+// that occur twice, or no scores, Report.Sentence says so.
 func Checked(s *merit.Session, episodes int, tell func(*study.Report)) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		r, err := Check(ctx, s, Options{Split: train.SplitValidation, Episodes: episodes, Above: DefaultAbove})

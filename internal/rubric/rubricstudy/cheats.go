@@ -14,11 +14,11 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/study"
 )
 
-// maxCheat bounds a file, in bytes.
+// maxCheat is the largest file, in bytes.
 const maxCheat = 1 << 20
 
-// readAll reads cheats, of folders all .json files in them by name, or says what
-// is wrong with each.
+// readAll reads cheats; from folders it reads all .json files, sorted by name. The error joins
+// all problems.
 func readAll(paths []string) (list []study.Contender, err error) {
 	var problems []error
 	for _, path := range paths {
@@ -53,13 +53,13 @@ func within(path string) (files []string, err error) {
 		}
 	}
 	if len(files) == 0 {
-		err = &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no .json file", Hint: "name a folder with what agents write, as examples/rubric/cheats"}
+		err = &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no .json file", Hint: "name a folder with answers of agents, such as examples/rubric/cheats"}
 	}
 	return files, err
 }
 
-// read makes a contender of a file. What it writes need not be a rubric that
-// Merit takes: that is for the reward to find out.
+// read returns the contender in a file. Its rubric need not be valid: the reward has to detect
+// that.
 func read(file string) (c study.Contender, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -76,8 +76,8 @@ func read(file string) (c study.Contender, err error) {
 	}
 	if err != nil {
 		return c, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: file, What: "is not what an agent writes", Err: err,
-			Hint: `give a JSON object with "rubric", "attempts" and "questions", as in examples/rubric/cheats`,
+			Boundary: fault.Data, Kind: fault.Invalid, Where: file, What: "is not an answer of an agent", Err: err,
+			Hint: `use a JSON object with "rubric", "attempts" and "questions", as in examples/rubric/cheats`,
 		}
 	}
 	about := w.Problem
@@ -90,7 +90,7 @@ func read(file string) (c study.Contender, err error) {
 	}}, nil
 }
 
-// filled puts what the case says in the place of what stands for it.
+// filled replaces the placeholders by the texts of the case.
 func filled(w rubric.Written, c *study.Case) *rubric.Written {
 	if w.Rubric == nil {
 		return &w

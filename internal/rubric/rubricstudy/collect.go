@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// collect plays episodes, one from each start, and returns the cases in them.
-// Those in which no work was done, because nobody wrote a rubric, are none.
+// collect plays episodes, one from each start, and returns their cases. It skips episodes in
+// which no work was done, because no rubric was written.
 func collect(ctx context.Context, s *merit.Session, split string, episodes int, progress func(string, int, int)) (cases []*study.Case, err error) {
 	all, err := play(ctx, s, split, episodes, anybody{}, progress)
 	if err != nil {
@@ -38,16 +38,16 @@ func collect(ctx context.Context, s *merit.Session, split string, episodes int, 
 		return nil, &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Protocol, Where: s.Plugin.Name,
 			What: fmt.Sprintf("none of %d episodes ended with outputs of workers", episodes),
-			Hint: "play an environment in which rubrics are written, such as rubric",
+			Hint: "use an environment in which rubrics are written, such as rubric",
 		}
 	}
 	return cases, nil
 }
 
-// play plays episodes of a split by p, which start the same whoever plays.
+// play plays episodes of a split with p; the starts do not depend on p.
 func play(ctx context.Context, s *merit.Session, split string, episodes int, p policy.Policy, progress func(string, int, int)) (out []*rl.Trajectory, err error) {
 	cfg := s.Config.Rollout
-	cfg.StopPattern = "" // of what another policy says
+	cfg.StopPattern = "" // it may match texts of another policy
 	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, split, worker) }
 	collector, err := rollout.New(cfg, open, p)
 	if err != nil {
@@ -68,15 +68,15 @@ func play(ctx context.Context, s *merit.Session, split string, episodes int, p p
 	for _, g := range groups {
 		t := g.Trajectories[0]
 		if t.StopReason == rl.StopError {
-			return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: t.ID, What: "the episode was lost to a fault: " + t.Error, Hint: "see what the environment says"}
+			return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: t.ID, What: "the episode failed: " + t.Error, Hint: "check the log of the environment"}
 		}
 		out = append(out, t)
 	}
 	return out, nil
 }
 
-// anybody plays so that work is done: it chooses by chance among actions, and
-// where texts are wanted writes a rubric that says nothing.
+// anybody is a policy that gets work done: it chooses random actions, and writes a meaningless
+// rubric if a text is required.
 type anybody struct{}
 
 // Version implements policy.Policy.
@@ -102,5 +102,5 @@ func (anybody) Act(_ context.Context, observations []policy.Observation, decisio
 	return nil
 }
 
-// something is a rubric.
+// something is a meaningless rubric.
 const something = `{"rubric": {"name": "something", "criteria": [{"name": "good", "weight": 1, "rule": {"language": "python", "code": "def rule(output, task):\n    return True\n"}}]}}`

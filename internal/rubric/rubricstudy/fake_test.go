@@ -21,18 +21,18 @@ import (
 
 var dictionary = []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta3", "theta"}
 
-// desk is an environment of one step: the agent writes a word that counts, or
-// nothing, and six workers have written words.
-type desk struct {
+// oneStep is an environment of one step: the agent writes a word that counts, or nothing, and
+// six workers have written words.
+type oneStep struct {
 	truth    []int
 	workflow []rubric.Workflow
 }
 
-func (d *desk) Spec() env.Spec {
-	return env.Spec{Name: "desk", Version: "1", Slots: 2, Actions: append([]string{"nothing"}, dictionary...), FeatureShape: []int{1}, MaxSteps: 1}
+func (d *oneStep) Spec() env.Spec {
+	return env.Spec{Name: "oneStep", Version: "1", Slots: 2, Actions: append([]string{"nothing"}, dictionary...), FeatureShape: []int{1}, MaxSteps: 1}
 }
 
-func (d *desk) Exchange(_ context.Context, b *env.Batch, r *env.Reply) error {
+func (d *oneStep) Exchange(_ context.Context, b *env.Batch, r *env.Reply) error {
 	r.Anchor, r.Text, r.Features = make([]string, 2), []string{"write", "write"}, make([]float32, 2)
 	r.Reward, r.Flags, r.Events, r.Mask = make([]float64, 2), make([]env.Flag, 2), nil, []byte(strings.Repeat("\x01", 18))
 	for i, op := range b.Ops {
@@ -56,7 +56,7 @@ func (d *desk) Exchange(_ context.Context, b *env.Batch, r *env.Reply) error {
 	return nil
 }
 
-func (d *desk) Close() error { return nil }
+func (d *oneStep) Close() error { return nil }
 
 func work(seed rl.Seed) rubric.Workflow {
 	w := rubric.Workflow{Task: "write words"}
@@ -76,7 +76,7 @@ func stakeholder(k int) *rubric.Rubric {
 	return words(fmt.Sprint("stakeholder ", k), dictionary[k], dictionary[(k+3)%8], dictionary[(k+5)%8], dictionary[(k+6)%8])
 }
 
-// words is a rubric of rules that are one word each, the first the heaviest.
+// words is a rubric of one-word rules, the first the heaviest.
 func words(name string, list ...string) *rubric.Rubric {
 	r := &rubric.Rubric{Name: name}
 	for i, word := range list {
@@ -94,7 +94,7 @@ func text(v any) json.RawMessage {
 	return data
 }
 
-// reader applies rules of one word, and what a ladder makes of them.
+// reader applies rules of one word and their edited versions in a ladder.
 type reader struct{}
 
 func (reader) Digest() string { return "reader" }
@@ -142,13 +142,13 @@ func alignment(d *rubric.Dual) (sum float64) {
 	return sum
 }
 
-// session is one whose dual reward pays by p.
+// session returns a session whose rubric reward scores by p.
 func session(t *testing.T, p pays) *merit.Session {
 	t.Helper()
 	cfg, _ := merit.ParseConfig("train.yaml", []byte("seed: 5\nrollout: {groups: 4, members: 2, parallel: 2}\ntrain: {iterations: 1, validation_episodes: 4, test_episodes: 4}\n"), ".")
 	require.NotNil(t, cfg)
 	open := func(context.Context, string, int) (env.Env, error) {
-		return &desk{make([]int, 2), make([]rubric.Workflow, 2)}, nil
+		return &oneStep{make([]int, 2), make([]rubric.Workflow, 2)}, nil
 	}
 	dual := rubric.NewScorer(rubric.NewEngine(reader{}, rubric.EngineOptions{}), p, rubric.ScorerOptions{})
 	s, err := merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(dual, 1))

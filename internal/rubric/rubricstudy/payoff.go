@@ -16,19 +16,19 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// PayoffOptions say who is paid for what.
+// PayoffOptions configures a payoff study.
 type PayoffOptions struct {
-	// Split is whose stakeholders there are, and Episodes how many are played.
+	// Split is the split of the stakeholders; Episodes is how many episodes are played.
 	Split    string
 	Episodes int
-	// Cheats are files, or folders of .json files, each what somebody writes in every
-	// episode: a rubric.Written as JSON. In questions, {brief} stands for what the stakeholder
-	// says at first and {task} for the task.
+	// Cheats are files, or folders of .json files, each with a rubric.Written as JSON that a
+	// cheat writes in every episode. In questions, {brief} is replaced by the stakeholder's
+	// first message and {task} by the task.
 	Cheats []string
-	// Players are policies whose rubrics are paid for beside them, on the same
-	// starts. They are not closed.
+	// Players are policies whose rubrics are scored too, on the same starts. They are not
+	// closed.
 	Players []Player
-	// Progress, if set, is told how far it is.
+	// Progress, if it is not nil, is called with the progress.
 	Progress func(what string, done, of int)
 }
 
@@ -38,22 +38,21 @@ type Player struct {
 	Policy      policy.Policy
 }
 
-// Payoffs is what everybody was paid on one split.
+// Payoffs are the scores of all contenders on one split.
 type Payoffs struct {
 	Rewards  []reward.Info `json:"rewards"`
 	Split    string        `json:"split"`
 	Seed     uint64        `json:"seed"`
 	Episodes int           `json:"episodes"`
 	Truths   int           `json:"truths"`
-	// Mark is who no cheat may beat: an honest rubric that found the heavier half of
-	// what counts, and has no idea of the weights.
+	// Mark is the contender that no cheat may beat: an honest rubric with the heavier half of
+	// the criteria and equal weights.
 	Mark       string         `json:"mark"`
 	Contenders []study.Payoff `json:"contenders"`
 }
 
-// Payoff has the rewards of s pay honest rubrics, policies and cheats in the
-// same episodes. It is a function of the configuration, the options and the
-// files.
+// Payoff scores honest rubrics, policies and cheats in the same episodes with the rewards of
+// s. It is a function of the configuration, the options and the files.
 func Payoff(ctx context.Context, s *merit.Session, o PayoffOptions) (*Payoffs, error) {
 	dual, err := Dual(s)
 	if err != nil {
@@ -91,7 +90,7 @@ func Payoff(ctx context.Context, s *merit.Session, o PayoffOptions) (*Payoffs, e
 	return out, err
 }
 
-// honest are contenders that know the truth, wholly or in part.
+// honest returns contenders that know the truth, wholly or in part.
 func honest(cases []*study.Case, seed rl.Seed) (list []study.Contender) {
 	ladders := make([]map[string]rubric.Written, len(cases))
 	for i := range cases {
@@ -131,7 +130,7 @@ func plays(ctx context.Context, s *merit.Session, o PayoffOptions, p Player) (st
 			w = rubric.Written{}
 			if err := strictjson.Unmarshal(t.Steps[n-1].Info[rubric.InfoWritten], &w); err != nil {
 				return study.Contender{}, &fault.Error{
-					Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID, What: "the environment's rubric cannot be read", Err: err, Hint: "see what the environment says",
+					Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID, What: "the environment's rubric cannot be read", Err: err, Hint: "check the log of the environment",
 				}
 			}
 		}
@@ -140,7 +139,7 @@ func plays(ctx context.Context, s *merit.Session, o PayoffOptions, p Player) (st
 	return study.Contender{Name: p.Name, Kind: study.Played, About: p.About, Write: func(_ int, c *study.Case) *rubric.Written { return written[c.ID()] }}, nil
 }
 
-// Err is nil unless a cheat is paid more than the mark: then it names each.
+// Err returns nil unless a cheat scores more than the mark: then it names each.
 func (p *Payoffs) Err() error {
 	var names []string
 	for _, c := range p.Contenders {
@@ -153,13 +152,13 @@ func (p *Payoffs) Err() error {
 	}
 	return &fault.Error{
 		Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "rewards",
-		What: fmt.Sprintf("cheats are paid more than an honest, mediocre rubric: %s", strings.Join(names, ", ")),
-		Hint: "look in the metrics (--json) at the terms that pay them, and correct those or their weights before training",
+		What: fmt.Sprintf("cheats score more than an honest, mediocre rubric: %s", strings.Join(names, ", ")),
+		Hint: "check in the metrics (--json) which terms reward them, and correct these terms or their weights before training",
 	}
 }
 
-// OpenRun opens the policy that a run directory has trained, or a file in the
-// checkpoints folder of one, for the environment of s. Close it.
+// OpenRun opens the policy that a run trained, from its directory or a file in its checkpoints
+// folder, for the environment of s. Close it after use.
 func OpenRun(ctx context.Context, s *merit.Session, path string) (policy.Learner, error) {
 	dir, name, err := merit.SplitCheckpoint(path)
 	if err != nil {

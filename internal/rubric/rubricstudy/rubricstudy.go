@@ -1,8 +1,7 @@
-// Package rubricstudy finds out whether the dual reward of a configuration can
-// be trusted: it plays a few episodes of the environment, for the stakeholders
-// and the outputs of workers in them, and has the reward pay for rubrics whose
-// quality is known, and for cheats. Who plays does not matter: what was written
-// is replaced.
+// Package rubricstudy checks whether the rubric reward of a configuration can be trusted: it
+// plays a few episodes of the environment to get stakeholders and outputs of workers, and
+// scores rubrics of known quality, and cheats. The policy that plays does not matter, because
+// the written rubrics are replaced.
 package rubricstudy
 
 import (
@@ -17,40 +16,40 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// DefaultEpisodes are enough for each of a dozen stakeholders to come several
-// times.
+// DefaultEpisodes is enough for each of a dozen stakeholders to occur several times.
 const DefaultEpisodes = rubrics.DefaultCheck
 
-// DefaultAbove is what the lower ends of the intervals of a check's correlations
-// must pass.
+// DefaultAbove is the value that the lower ends of the intervals of a check's correlations
+// must exceed.
 const DefaultAbove = 0.5
 
-// Options say what a check looks at.
+// Options configures a check.
 type Options struct {
-	// Split is whose stakeholders there are: train, validation or test.
+	// Split is the split of the stakeholders: train, validation or test.
 	Split string
-	// Episodes are played; a stakeholder counts who comes in two of them or more,
-	// with the first PerTruth.
+	// Episodes is how many episodes are played. Stakeholders that occur at least twice count,
+	// with their first PerTruth cases.
 	Episodes int
-	// Above is what the reward must pass; see study.Report.
+	// Above is the value that the correlations must exceed; see study.Report.
 	Above float64
-	// Progress, if set, is told how far it is, in episodes and then in rubrics.
+	// Progress, if it is not nil, is called with the progress, in episodes and then in
+	// rubrics.
 	Progress func(what string, done, of int)
 }
 
-// PerTruth is how many cases of one stakeholder a check pays for: more say
-// little about the reward, for they are not independent.
+// PerTruth is how many cases of one stakeholder a check uses: more add little information,
+// because they are not independent.
 const PerTruth = 3
 
-// What a progress is told.
+// Activities for Progress.
 const (
 	Playing = "episodes"
 	Paying  = "rubrics"
 )
 
-// Check finds out whether the rewards of s follow the quality of rubrics. The
-// report is a function of the configuration and the options; that the reward
-// does not follow is no error, but Report.Err.
+// Check measures whether the rewards of s follow the quality of rubrics. The report is a
+// function of the configuration and the options. A reward that does not follow is not an error
+// of Check; see Report.Err.
 func Check(ctx context.Context, s *merit.Session, o Options) (*study.Report, error) {
 	dual, err := Dual(s)
 	if err != nil {
@@ -75,7 +74,7 @@ func Check(ctx context.Context, s *merit.Session, o Options) (*study.Report, err
 	return r, nil
 }
 
-// Dual returns the part of the rewards of s that evaluates by two rubrics.
+// Dual returns the rubric reward among the rewards of s.
 func Dual(s *merit.Session) (*rubric.Scorer, error) {
 	for _, p := range s.Parts {
 		if dual, ok := p.Scorer.(*rubric.Scorer); ok {
@@ -83,12 +82,12 @@ func Dual(s *merit.Session) (*rubric.Scorer, error) {
 		}
 	}
 	return nil, s.Config.Places.Explain("", &fault.Error{
-		Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "no reward holds a written rubric against a stakeholder's",
-		Hint: "give one a rubric section: rewards: [{module: reward.py, rubric: {}}]",
+		Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "no reward compares a written rubric with a stakeholder's",
+		Hint: "add a rubric section to a reward: rewards: [{module: reward.py, rubric: {}}]",
 	})
 }
 
-// few keeps the first cases of each truth.
+// few returns the first cases of each truth.
 func few(cases []*study.Case) (kept []*study.Case) {
 	n := map[string]int{}
 	for _, c := range cases {

@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Promise: a sound reward passes the check and one with its sign turned does
-// not; a check is a function of the configuration, at any parallelism.
+// Promise: a sound reward passes the check and an inverted one does not; a check is a function
+// of the configuration, at any parallelism.
 func TestCheck(t *testing.T) {
 	testneeds.NotShort(t)
 	o := rubricstudy.Options{Split: train.SplitTrain, Episodes: 24, Above: rubricstudy.DefaultAbove}
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 	require.ErrorContains(t, bad.Err(), "a sign is wrong")
 }
 
-// Promise: a configuration without a dual reward is refused with what to add.
+// Promise: a configuration without a rubric reward is rejected, with what to add.
 func TestNoDualReward(t *testing.T) {
 	cfg, _ := merit.ParseConfig("train.yaml", []byte("rewards: [{environment: true}]\n"), ".")
 	s := session(t, alignment)
@@ -63,9 +63,9 @@ func find(t *testing.T, p *rubricstudy.Payoffs, name string) study.Payoff {
 	return study.Payoff{}
 }
 
-// Promise: every contender is paid in the same cases, a file as if an agent had
-// written it, brief and task put in; and a cheat that is paid more than an honest,
-// mediocre rubric is named.
+// Promise: every contender is scored in the same cases, a file as if an agent had written it,
+// with brief and task filled in; a cheat that scores more than an honest, mediocre rubric is
+// reported.
 func TestPayoff(t *testing.T) {
 	o := rubricstudy.PayoffOptions{Split: train.SplitTest, Episodes: 24, Cheats: []string{
 		file(t, "brief.json", `{"rubric": {"name": "b", "description": "copies", "criteria": [{"name": "q", "weight": 1, "rule": {"question": "{brief} {task}"}}]}, "attempts": 1, "questions": []}`),
@@ -93,8 +93,8 @@ func TestPayoff(t *testing.T) {
 	require.ErrorContains(t, broken.Err(), "none (by 2.000)")
 }
 
-// Promise: files that hold nothing an agent could have written are refused, all
-// at once and each by its name.
+// Promise: files that an agent could not have written are rejected, all at once and each by
+// its name.
 func TestBadFiles(t *testing.T) {
 	files := []string{
 		filepath.Join(t.TempDir(), "absent.json"), file(t, "text.json", "not JSON"), file(t, "key.json", `{"rubrics": {}}`),
@@ -107,7 +107,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// Promise: the cheats of the examples can be read, and each says what it is.
+// Promise: the cheats of the examples can be read, and each has a description.
 func TestExampleCheats(t *testing.T) {
 	testneeds.NotShort(t)
 	files, err := filepath.Glob("../../../examples/rubric/cheats/*.json")
@@ -125,8 +125,8 @@ func TestExampleCheats(t *testing.T) {
 	require.Len(t, files, n)
 }
 
-// Promise: what is checked before a run lies in its directory, and nothing is
-// checked that nobody asked for.
+// Promise: the result of the check before a run is in its directory, and without a request
+// nothing is checked.
 func TestBefore(t *testing.T) {
 	testneeds.NotShort(t)
 	s := session(t, alignment)

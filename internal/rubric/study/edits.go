@@ -9,17 +9,17 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// Rules that are worth nothing.
+// Worthless rules.
 var (
 	always   = rubric.Rule{Language: rubric.Python, Code: "def rule(output, task):\n    return True\n"}
 	crashing = rubric.Rule{Language: rubric.Python, Code: "def rule(output, task):\n    return 1 / 0\n"}
 )
 
-// opposite returns a rule that says 1 − x where code says x.
+// opposite returns a rule that scores 1 − x where code scores x.
 func opposite(code rubric.Rule) rubric.Rule {
 	if code.Language == rubric.JavaScript {
-		// A second function of the name would take the place of the first before
-		// either is called, so the first stands in a scope of its own.
+		// A second function of the same name would replace the first before either is called,
+		// so the first one gets its own scope.
 		code.Code = "const said = (() => {\n" + code.Code + "\nreturn rule;\n})();\nfunction rule(output, task) { return 1 - Number(said(output, task)); }\n"
 		return code
 	}
@@ -27,15 +27,14 @@ func opposite(code rubric.Rule) rubric.Rule {
 	return code
 }
 
-// sorted returns criteria by falling weight; those of one weight keep their
-// order.
+// sorted returns criteria by decreasing weight; those with equal weights keep their order.
 func sorted(criteria []rubric.Criterion) []rubric.Criterion {
 	out := slices.Clone(criteria)
 	slices.SortStableFunc(out, func(a, b rubric.Criterion) int { return cmp.Compare(b.Weight, a.Weight) })
 	return out
 }
 
-// equal returns criteria with one weight for all.
+// equal returns criteria with equal weights.
 func equal(criteria []rubric.Criterion) []rubric.Criterion {
 	out := slices.Clone(criteria)
 	for i := range out {
@@ -44,8 +43,8 @@ func equal(criteria []rubric.Criterion) []rubric.Criterion {
 	return out
 }
 
-// reweighed returns criteria whose weights are each off by a drawn factor, from
-// 1/most to most.
+// reweighed returns criteria whose weights are each multiplied by a random factor, from 1/most
+// to most.
 func (l *ladder) reweighed(criteria []rubric.Criterion, most float64) []rubric.Criterion {
 	out := slices.Clone(criteria)
 	for i := range out {
@@ -67,7 +66,7 @@ func normalised(criteria []rubric.Criterion) []rubric.Criterion {
 	return out
 }
 
-// named returns criteria of which none have the same name.
+// named returns criteria with unique names.
 func named(criteria []rubric.Criterion) []rubric.Criterion {
 	out := slices.Clone(criteria)
 	seen := map[string]bool{}

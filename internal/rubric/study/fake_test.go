@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/study"
 )
 
-// words judges by rules that are one word each: an output that has it gets 1. It
-// knows what the ladder's edits of such a rule mean.
+// words judges by one-word rules: an output with the word gets 1. It understands the ladder's
+// edits of such a rule.
 type words struct{}
 
 func (words) Evaluate(_ context.Context, r *rubric.Rubric, w *rubric.Workflow) (*rubric.Evaluation, error) {
@@ -78,7 +78,7 @@ func truth(name string, list ...string) *rubric.Rubric {
 
 var dictionary = []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta3", "theta"}
 
-// episode is one whose outputs each have some of the dictionary's words.
+// episode returns an episode whose outputs each have some of the dictionary's words.
 func episode(t *testing.T, r *rubric.Rubric, seed rl.Seed) *rl.Trajectory {
 	w := rubric.Workflow{Task: "write words"}
 	for i := range 6 {
@@ -115,8 +115,8 @@ func cases(t *testing.T) (out []*study.Case) {
 	return out
 }
 
-// pays is a reward: what it pays for a rubric, given both evaluations. Without
-// a rubric the written one is nil.
+// pays is a reward: its score for a rubric, given both evaluations. Without a rubric, the
+// written evaluation is nil.
 type pays func(written *rubric.Rubric, w, t *rubric.Evaluation) float64
 
 func (pays) Info() reward.Info { return reward.Info{Name: "pays"} }
@@ -138,7 +138,7 @@ func (p pays) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation 
 	return reward.Evaluation{Outcome: reward.Scored, Result: rl.EvaluateResult{Score: p(written.Rubric, mine, theirs), IsScoreValid: true}}
 }
 
-// alignment is a sound reward: −‖s−g‖², a total that is not there being off by 1.
+// alignment is a sound reward: −‖s−g‖², where a missing total is off by 1.
 func alignment(_ *rubric.Rubric, w, t *rubric.Evaluation) (sum float64) {
 	for i := range t.Totals {
 		if w.Totals[i] == nil {

@@ -14,20 +14,19 @@ type Rung struct {
 	Written rubric.Written
 }
 
-// Names of rungs that others are held against.
+// Names of rungs that others are compared with.
 const (
 	RungTruth = "the truth"
-	// RungHalf is an honest, mediocre rubric: it has found the heavier half of what
-	// counts and has no idea of the weights.
+	// RungHalf is an honest, mediocre rubric: the heavier half of the criteria with equal
+	// weights.
 	RungHalf = "half, equal weights"
 	RungOne  = "the heaviest alone"
 )
 
-// Ladder makes rubrics of all qualities from a truth: the truth itself, and
-// what is left of it after edits. Donors are other truths about the same kind
-// of work; criteria that do not belong come from them. It is a function of its
-// arguments; rungs that the truth does not allow, such as half of one
-// criterion, are left out.
+// Ladder creates rubrics of varying quality from a truth: the truth itself and edited
+// versions. Donors are other truths about the same kind of work, which supply criteria that do
+// not belong. Ladder is a function of its arguments. It leaves out rungs that the truth does
+// not allow, such as half of one criterion.
 func Ladder(truth *rubric.Rubric, donors []*rubric.Rubric, seed rl.Seed) []Rung {
 	h := fnv.New64a()
 	h.Write([]byte(truth.Name))
@@ -64,8 +63,8 @@ func (l *ladder) uniform() float64 {
 
 func (l *ladder) below(n int) int { return min(int(l.uniform()*float64(n)), n-1) }
 
-// add makes a rung of criteria whose weights need not sum to 1. No criteria
-// are no rung.
+// add adds a rung of criteria whose weights need not sum to 1. It adds nothing if there are no
+// criteria.
 func (l *ladder) add(name string, criteria []rubric.Criterion) {
 	if len(criteria) == 0 {
 		return
@@ -110,7 +109,7 @@ func (l *ladder) addForeign() {
 	l.add("somebody else's", l.donor)
 }
 
-// turn adds the rungs with rules that say the opposite, nothing, or fail.
+// turn adds the rungs with rules that are inverted, always hold, or fail.
 func (l *ladder) turn() {
 	at := slices.IndexFunc(l.truth, func(c rubric.Criterion) bool { return !c.Rule.Asks() })
 	if at < 0 {

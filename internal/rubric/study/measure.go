@@ -11,22 +11,20 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// Observation is what a reward paid for one rubric in one case, and how good
-// that rubric is.
+// Observation is the score of one rubric in one case, and the quality of that rubric.
 type Observation struct {
-	Truth  string // by name: cases of one truth are not independent
+	Truth  string // name; cases of one truth are not independent
 	Case   int    // its position
 	Rung   string
 	Paid   reward.Evaluation
-	Rank   float64 // agreement on the truth's other cases: of the order, −1 to 1
-	Close  float64 // and of the totals, 0 to 1: one less the mean absolute difference
-	Others int     // how many cases these are of
+	Rank   float64 // agreement of the order on the truth's other cases, −1 to 1
+	Close  float64 // agreement of the totals, 0 to 1: one minus the mean absolute difference
+	Others int     // number of these other cases
 }
 
-// Measure pays for every rung of the ladders of all cases, in the order of the
-// cases, and measures its quality on the other cases of its truth. Cases of a
-// truth that has no other are left out. Done, which may be nil, is told how
-// many evaluations by the reward are over.
+// Measure scores every rung of the ladders of all cases, in the order of the cases, and
+// measures its quality on the other cases of its truth. It leaves out cases of a truth without
+// other cases. It calls done, if done is not nil, with the number of finished evaluations.
 func Measure(ctx context.Context, pool *reward.Pool, judge Evaluator, cases []*Case, seed rl.Seed, done func(done, of int)) ([]Observation, error) {
 	var observations []Observation
 	var episodes []*rl.Trajectory
@@ -54,8 +52,8 @@ func Measure(ctx context.Context, pool *reward.Pool, judge Evaluator, cases []*C
 	}
 	if len(episodes) == 0 {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("none of the %d episodes has a stakeholder who comes twice", len(cases)),
-			Hint: "play more of them: how good a rubric is, is measured on other work for the same stakeholder",
+			Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("none of the %d episodes has a stakeholder that occurs twice", len(cases)),
+			Hint: "play more episodes; the quality of a rubric is measured on other work for the same stakeholder",
 		}
 	}
 	paid, err := Pay(ctx, pool, episodes, done)
@@ -65,7 +63,7 @@ func Measure(ctx context.Context, pool *reward.Pool, judge Evaluator, cases []*C
 	return observations, err
 }
 
-// Pay has a reward score episodes, each on its own.
+// Pay scores episodes with a reward, each alone.
 func Pay(ctx context.Context, pool *reward.Pool, episodes []*rl.Trajectory, done func(done, of int)) ([]reward.Evaluation, error) {
 	groups := make([]*rl.Group, len(episodes))
 	for i, t := range episodes {
@@ -78,8 +76,7 @@ func Pay(ctx context.Context, pool *reward.Pool, episodes []*rl.Trajectory, done
 	})
 }
 
-// byTruth returns the positions of the cases of each truth, in order of first
-// appearance.
+// byTruth returns the positions of the cases of each truth, in order of first appearance.
 func byTruth(cases []*Case) (all [][]int) {
 	at := map[string]int{}
 	for i, c := range cases {
@@ -94,8 +91,8 @@ func byTruth(cases []*Case) (all [][]int) {
 	return all
 }
 
-// Donors returns the truths of the other cases about the same kind of work, or
-// of all others if there are none of that kind.
+// Donors returns the truths of the other cases about the same kind of work, or of all others
+// if there are none of that kind.
 func Donors(cases []*Case, to int) (same []*rubric.Rubric) {
 	var all []*rubric.Rubric
 	for _, of := range byTruth(cases) {
@@ -114,7 +111,7 @@ func Donors(cases []*Case, to int) (same []*rubric.Rubric) {
 	return same
 }
 
-// kind is that of the work: of the first resource of the first output.
+// kind returns the kind of the work: that of the first resource of the first output.
 func (c *Case) kind() rubric.Kind {
 	for _, o := range c.Workflow.Outputs {
 		if len(o.Resources) > 0 {
@@ -124,8 +121,8 @@ func (c *Case) kind() rubric.Kind {
 	return ""
 }
 
-// qualities measures how good a rung is for each of the cases of one truth: by
-// its agreement in the others.
+// qualities measures the quality of a rung for each of the cases of one truth, by its
+// agreement in the others.
 func qualities(ctx context.Context, judge Evaluator, cases []*Case, same []int, rung Rung) ([]Observation, error) {
 	rank, near := make([]float64, len(same)), make([]float64, len(same))
 	for k, i := range same {
@@ -158,7 +155,7 @@ func qualities(ctx context.Context, judge Evaluator, cases []*Case, same []int, 
 	return out, nil
 }
 
-// unusable is the error of a truth that cannot be applied to its own work.
+// unusable returns the error of a truth that cannot be applied to its own work.
 func unusable(c *Case, e *rubric.Evaluation) error {
 	for _, r := range e.Criteria {
 		for i, v := range r.Verdicts {
@@ -166,7 +163,7 @@ func unusable(c *Case, e *rubric.Evaluation) error {
 				return &fault.Error{
 					Boundary: fault.Data, Kind: fault.Unscored, Where: c.Truth.Name + ": " + r.Name,
 					What: fmt.Sprintf("the stakeholder's own rule gives output %d no score: %s: %s", i+1, v.Outcome, v.Reason),
-					Hint: "correct the rule, or see that the judge can be reached",
+					Hint: "correct the rule, or check that the judge is reachable",
 				}
 			}
 		}

@@ -10,47 +10,45 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// Contender is somebody who writes rubrics: honestly, or to be paid for none.
+// Contender is a source of rubrics: honest, or cheating.
 type Contender struct {
 	Name  string
 	Kind  Kind
 	About string
-	// Write returns what the contender writes in case i, or nil if it has nothing
-	// for it: such a case is in none of its figures.
+	// Write returns what the contender writes in case i, or nil if it has nothing: then the
+	// case is in none of its figures.
 	Write func(i int, c *Case) *rubric.Written
 }
 
-// Kind is what a contender is.
+// Kind is the kind of a contender.
 type Kind string
 
-// The closed set of kinds.
+// The kinds.
 const (
 	Honest Kind = "honest" // made from the truth
 	Played Kind = "policy" // what a policy wrote
 	Cheat  Kind = "cheat"
 )
 
-// Payoff is what a contender is paid.
+// Payoff is the result of a contender.
 type Payoff struct {
 	Name  string `json:"name"`
 	Kind  Kind   `json:"kind"`
 	About string `json:"about,omitempty"`
-	// Outcomes of its cases, and over those with a score the mean of what it was
-	// paid, of the reward's metrics, and of the agreement with the truth on the
-	// same work.
+	// Outcomes of its cases and, over those with a score, the means of the score, of the
+	// reward's metrics, and of the agreement with the truth on the same work.
 	Outcomes []reward.Count       `json:"outcomes"`
 	Paid     *Estimate            `json:"paid"`
 	Metrics  map[string]*Estimate `json:"metrics,omitempty"`
 	Rank     float64              `json:"rank_agreement"`
 	Close    float64              `json:"closeness"`
-	// Less is what it is paid less what the mark is paid, case by case. Beats says
-	// that this is above zero.
+	// Less is its score minus the mark's, case by case. Beats says that this is above zero.
 	Less  *Estimate `json:"less_mark"`
 	Beats bool      `json:"beats_mark"`
 }
 
-// Payoffs pays every contender in every case. The mark is the name of the
-// contender that no cheat may beat.
+// Payoffs scores every contender in every case. The mark is the name of the contender that no
+// cheat may beat.
 func Payoffs(ctx context.Context, pool *reward.Pool, judge Evaluator, cases []*Case, contenders []Contender, mark string, seed uint64, done func(done, of int)) ([]Payoff, error) {
 	var episodes []*rl.Trajectory
 	var entries []entry
@@ -97,15 +95,14 @@ func Payoffs(ctx context.Context, pool *reward.Pool, judge Evaluator, cases []*C
 	return out, nil
 }
 
-// entry is what one contender was paid in one case.
+// entry is the result of one contender in one case.
 type entry struct {
 	contender, at int
 	paid          reward.Evaluation
 	rank, near    float64
 }
 
-// same measures the agreement of what was written with the truth on the work
-// itself.
+// same measures how far a written rubric agrees with the truth on the work itself.
 func same(ctx context.Context, judge Evaluator, c *Case, w *rubric.Written) (rank, near float64, err error) {
 	if w.Rubric == nil || len(w.Rubric.Validate()) > 0 {
 		return 0, 0, nil

@@ -8,29 +8,28 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// Estimate is a figure with its interval at stats.Confidence: a bootstrap over
-// truths.
+// Estimate is a figure with its interval at stats.Confidence: a bootstrap over truths.
 type Estimate struct {
 	Value    float64    `json:"value"`
 	Interval [2]float64 `json:"interval"`
 }
 
-// Relation is how a reward goes with one measure of quality. What is not
-// defined, as where a side is constant, is nil.
+// Relation is the correlation of a reward with one measure of quality. Undefined values, such
+// as those of constant data, are nil.
 type Relation struct {
 	// Pearson and Spearman are over all rubrics of all cases.
 	Pearson  *Estimate `json:"pearson"`
 	Spearman *Estimate `json:"spearman"`
-	// Within is the mean over cases of Spearman's over the rubrics of the case:
-	// what a learner sees that compares episodes of one start.
+	// Within is the mean over cases of Spearman's correlation over the rubrics of the case:
+	// what training sees when it compares episodes from one start.
 	Within *Estimate `json:"within"`
 }
 
-// resamples is how many samples the bootstrap of a correlation draws: enough
-// for two digits, in a fraction of a second.
+// resamples is how many samples the bootstrap of a correlation draws: enough for two digits,
+// in a fraction of a second.
 const resamples = 1000
 
-// relate holds what was paid against quality, of the observations with a score.
+// relate correlates the scores with quality, over the observations with a score.
 func relate(observations []Observation, quality func(Observation) float64, seed uint64) Relation {
 	var paid, good []float64
 	var truths []string
@@ -78,7 +77,7 @@ func correlate(correlation func(x, y []float64) (float64, bool), x, y []float64,
 		return v
 	}, resamples, seed)
 	if math.IsNaN(low) {
-		return nil // one truth alone has no interval
+		return nil // a single truth has no interval
 	}
 	return &Estimate{Value: value, Interval: [2]float64{low, high}}
 }
@@ -92,10 +91,9 @@ func at(x []float64, positions []int) []float64 {
 	return out
 }
 
-// agreement says how far a rubric agrees with the truth, whose totals are all
-// there. An output of which the rubric has no total is as far off as can be;
-// the order is that of the others, and counts by their share. A rubric that
-// tells nothing apart has no order.
+// agreement measures how far a rubric agrees with the truth, which has all totals. An output
+// without a total counts as the largest difference. The order is that of the other outputs,
+// and counts by their share. A rubric with equal totals has no order.
 func agreement(written, truth *rubric.Evaluation) (rank, near float64) {
 	a := rubric.Agree(written, truth)
 	share := float64(a.Outputs) / max(1, float64(len(truth.Totals)))

@@ -9,31 +9,31 @@ import (
 	"github.com/merit-rl/merit/core/stats"
 )
 
-// Report says whether a reward goes with the quality of rubrics.
+// Report says whether a reward follows the quality of rubrics.
 type Report struct {
 	Rewards  []reward.Info `json:"rewards"`
 	Split    string        `json:"split"`
 	Seed     uint64        `json:"seed"`
-	Episodes int           `json:"episodes"` // that were played
-	Truths   int           `json:"truths"`   // that came at least twice
-	Cases    int           `json:"cases"`    // of those truths
-	Rubrics  int           `json:"rubrics"`  // that were paid: the rungs of all cases
-	// Outcomes of paying for them. What has no score is in no figure.
+	Episodes int           `json:"episodes"` // episodes that were played
+	Truths   int           `json:"truths"`   // stakeholders that occurred at least twice
+	Cases    int           `json:"cases"`    // cases of those stakeholders
+	Rubrics  int           `json:"rubrics"`  // scored rubrics: the rungs of all cases
+	// Outcomes of the scored rubrics. Those without a score are in no other figure.
 	Outcomes []reward.Count `json:"outcomes"`
-	// Rank holds the reward against how far rubrics agree with the truth in the
-	// order of outputs, Close against how near their totals come, both on other
-	// work than that which the reward saw.
+	// Rank correlates the reward with how far rubrics agree with the truth in the order of
+	// outputs, and Close with how close their totals are, both on other work than the work
+	// that the reward saw.
 	Rank  Relation `json:"rank_agreement"`
 	Close Relation `json:"closeness"`
 	Rungs []Line   `json:"rungs"`
-	// Above is what the lower end of the intervals of Rank.Spearman and
-	// Rank.Within must pass, and Follows whether both do.
+	// Above is the value that the lower ends of the intervals of Rank.Spearman and Rank.Within
+	// must exceed; Follows reports whether both do.
 	Above    float64 `json:"above"`
 	Follows  bool    `json:"follows"`
 	Sentence string  `json:"sentence"`
 }
 
-// Line is what became of one rung over all cases.
+// Line is the result of one rung over all cases.
 type Line struct {
 	Name     string    `json:"name"`
 	Scored   int       `json:"scored"`
@@ -43,8 +43,8 @@ type Line struct {
 	Close    float64   `json:"closeness"`
 }
 
-// Summarise sums up observations. A report without any score is an error: it
-// would say nothing of the reward.
+// Summarise summarizes observations. It returns an error if there are no scores, because the
+// report would say nothing about the reward.
 func Summarise(observations []Observation, above float64, seed uint64) (*Report, error) {
 	r := &Report{Seed: seed, Rubrics: len(observations), Above: above}
 	truths, cases := map[string]bool{}, map[int]bool{}
@@ -59,7 +59,7 @@ func Summarise(observations []Observation, above float64, seed uint64) (*Report,
 	}
 	if r.Truths < 2 {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Missing, What: "all cases are of one stakeholder, and one gives no interval",
+			Boundary: fault.Data, Kind: fault.Missing, What: "all cases belong to one stakeholder, which is too few for an interval",
 			Hint: "play more episodes, or add rubrics of stakeholders",
 		}
 	}
@@ -73,7 +73,7 @@ func Summarise(observations []Observation, above float64, seed uint64) (*Report,
 // judge decides whether the reward follows quality.
 func (r *Report) judge() {
 	if r.Rank.Spearman == nil || r.Rank.Within == nil {
-		r.Sentence = "the reward pays the same for good rubrics and bad ones: nothing can be learnt from it"
+		r.Sentence = "the reward is the same for good and bad rubrics: training cannot learn from it"
 		return
 	}
 	low := min(r.Rank.Spearman.Interval[0], r.Rank.Within.Interval[0])
@@ -83,19 +83,19 @@ func (r *Report) judge() {
 	case failed != "":
 		r.Sentence = failed
 	case r.Follows:
-		r.Sentence = "the reward goes up with the quality of rubrics"
+		r.Sentence = "the reward increases with the quality of rubrics"
 	case max(r.Rank.Spearman.Interval[1], r.Rank.Within.Interval[1]) < 0:
-		r.Sentence = "the reward goes down where rubrics get better: a sign is wrong"
+		r.Sentence = "the reward decreases with the quality of rubrics: a sign is wrong"
 	case low > 0:
-		r.Sentence = fmt.Sprintf("the reward goes up with the quality of rubrics, and not surely by more than %g", r.Above)
+		r.Sentence = fmt.Sprintf("the reward increases with the quality of rubrics, but the correlation is not clearly above %g", r.Above)
 	default:
-		r.Sentence = "the reward does not go with the quality of rubrics: what it pays for is something else"
+		r.Sentence = "the reward does not follow the quality of rubrics: it rewards something else"
 	}
 }
 
-// failed says that the reward itself gives some rubrics no score, "" if it gives
-// all of them one: an episode without a score costs nothing, so that writing such
-// a rubric would be a way out of a bad one. What was away is nobody's.
+// failed returns a sentence if the reward gives some rubrics no score, or "". An episode
+// without a score costs nothing, so writing such a rubric would be a way to avoid a bad score.
+// Rubrics without a score because the checker was unavailable do not count.
 func (r *Report) failed() string {
 	n := 0
 	for _, c := range r.Outcomes {
@@ -109,10 +109,10 @@ func (r *Report) failed() string {
 	if n == 0 || i < 0 {
 		return ""
 	}
-	return fmt.Sprintf("the reward gives %d of %d rubrics no score, such as %q: who writes one loses nothing, so failing is a way out", n, r.Rubrics, r.Rungs[i].Name)
+	return fmt.Sprintf("the reward gives %d of %d rubrics no score, such as %q: writing one costs nothing, so failing avoids a bad score", n, r.Rubrics, r.Rungs[i].Name)
 }
 
-// Line is the report on one line.
+// Line returns the report in one line.
 func (r *Report) Line() string {
 	if r.Rank.Spearman == nil || r.Rank.Within == nil {
 		return r.Sentence
@@ -122,18 +122,18 @@ func (r *Report) Line() string {
 		r.Sentence, s.Value, s.Interval[0], s.Interval[1], w.Value, w.Interval[0], w.Interval[1], r.Rubrics, r.Truths)
 }
 
-// Err is nil for a reward that follows quality, and else a fault that says so.
+// Err returns nil for a reward that follows quality, and otherwise an error.
 func (r *Report) Err() error {
 	if r.Follows {
 		return nil
 	}
 	return &fault.Error{
 		Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "rewards", What: r.Sentence,
-		Hint: "see which rubrics it pays too much for, and correct the terms or their weights before training",
+		Hint: "check which rubrics score too high, and correct the terms or their weights before training",
 	}
 }
 
-// lines sums up each rung, in order of first appearance.
+// lines summarizes each rung, in order of first appearance.
 func lines(observations []Observation, seed uint64) (out []Line) {
 	at := map[string]int{}
 	var paid [][]float64
@@ -161,7 +161,7 @@ func lines(observations []Observation, seed uint64) (out []Line) {
 	return out
 }
 
-// estimate is the mean of x with its interval, nil if x is empty.
+// estimate returns the mean of x with its interval, or nil if x is empty.
 func estimate(x []float64, truths []string, seed uint64) *Estimate {
 	if len(x) == 0 {
 		return nil

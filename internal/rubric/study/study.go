@@ -1,11 +1,10 @@
-// Package study finds out whether a reward for rubrics can be trusted before
-// anybody trains on it: whether it goes up and down with the quality of rubrics
-// whose quality is known, and what it pays to those who try to cheat it.
+// Package study measures before training whether a reward for rubrics can be trusted: whether
+// it follows the quality of rubrics of known quality, and what it pays to cheats.
 //
-// Rubrics of known quality are made from the truths themselves by edits: some
-// do little harm, some much. How good each is, is measured and not assumed: as
-// its agreement with the truth on other pieces of work than the one that the
-// reward sees. Nothing here knows which reward it is.
+// It creates rubrics of known quality by editing the truths: some edits do little harm, some
+// much. It measures the quality of each, instead of assuming it, as its agreement with the
+// truth on other pieces of work than the one that the reward sees. The package does not depend
+// on a specific reward.
 package study
 
 import (
@@ -20,13 +19,13 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// Case is a piece of work that can be judged by any rubric: what a stakeholder
-// has in mind, and what workers made.
+// Case is a piece of work that any rubric can judge: a stakeholder's rubric, and the outputs
+// of workers.
 type Case struct {
 	Truth    *rubric.Rubric
 	Workflow *rubric.Workflow
 
-	episode *rl.Trajectory // that ended with them
+	episode *rl.Trajectory // the episode that ended with the outputs
 }
 
 // Evaluator judges outputs by a rubric. It is safe for concurrent use.
@@ -34,7 +33,7 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, r *rubric.Rubric, w *rubric.Workflow) (*rubric.Evaluation, error)
 }
 
-// Read finds the case in an episode that has been played.
+// Read returns the case of a finished episode.
 func Read(t *rl.Trajectory) (*Case, error) {
 	c := Case{episode: t}
 	var truth map[string]json.RawMessage
@@ -54,29 +53,28 @@ func Read(t *rl.Trajectory) (*Case, error) {
 	return &c, nil
 }
 
-// ID is the episode's.
+// ID returns the id of the episode.
 func (c *Case) ID() string { return c.episode.ID }
 
-// Brief is what the stakeholder says at first; empty if the environment does not
-// tell.
+// Brief returns the stakeholder's first message; empty if the environment does not reveal it.
 func (c *Case) Brief() string {
 	var truth struct {
 		Brief string `json:"brief"`
 	}
-	_ = strictjson.Unmarshal(c.episode.GroundTruth, &truth) // it has been read before
+	_ = strictjson.Unmarshal(c.episode.GroundTruth, &truth) // Read has parsed it before
 	return truth.Brief
 }
 
-// lacks is the error of an episode that is no case.
+// lacks returns the error of an episode that is not a case.
 func lacks(t *rl.Trajectory, what string, err error) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID, What: "has " + what, Err: err,
-		Hint: fmt.Sprintf("the environment gives the truth as %q of the task's ground truth, and the outputs as %q of the last step's info", rubric.TaskTruth, rubric.InfoWorkflow),
+		Hint: fmt.Sprintf("the environment must return the truth as %q of the task's ground truth, and the outputs as %q of the last step's info", rubric.TaskTruth, rubric.InfoWorkflow),
 	}
 }
 
-// With returns the case's episode as it would have ended with w in the place of
-// what was written. It shares all else with the case.
+// With returns the case's episode with w instead of what was written. It shares everything
+// else with the case.
 func (c *Case) With(w rubric.Written) (*rl.Trajectory, error) {
 	text, err := json.Marshal(w)
 	if err != nil {

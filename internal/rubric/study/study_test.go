@@ -26,8 +26,8 @@ func check(t *testing.T, p pays) *study.Report {
 	return r
 }
 
-// Promise: a reward that pays for agreement is found to follow quality, and the
-// truth is the best rung of its ladder by every measure.
+// Promise: a reward for agreement is found to follow quality, and the truth is the best rung
+// of its ladder by every measure.
 func TestASoundReward(t *testing.T) {
 	testneeds.NotShort(t)
 	r := check(t, alignment)
@@ -51,8 +51,8 @@ func TestASoundReward(t *testing.T) {
 	}
 }
 
-// Promise: the check finds bad rewards: with the sign wrong, paying for the
-// number of criteria, paying by chance, paying all the same.
+// Promise: the check detects bad rewards: inverted, for the number of criteria, random, and
+// constant.
 func TestBadRewards(t *testing.T) {
 	testneeds.NotShort(t)
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestBadRewards(t *testing.T) {
 				return 0
 			}
 			return float64(len(r.Criteria))
-		}, "not surely by more than"},
+		}, "not clearly above"},
 		"criteria, the fewer": {func(r *rubric.Rubric, _, _ *rubric.Evaluation) float64 {
 			if r == nil {
 				return 0
@@ -78,8 +78,8 @@ func TestBadRewards(t *testing.T) {
 				x = x.Child(math.Float64bits(*total))
 			}
 			return x.Child(3).Uniform()
-		}, "does not go with the quality"},
-		"all the same": {func(*rubric.Rubric, *rubric.Evaluation, *rubric.Evaluation) float64 { return 1 }, "the same for good rubrics and bad ones"},
+		}, "does not follow the quality"},
+		"all the same": {func(*rubric.Rubric, *rubric.Evaluation, *rubric.Evaluation) float64 { return 1 }, "the same for good and bad rubrics"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := check(t, c.pays)
@@ -98,8 +98,7 @@ func TestTheSameAgain(t *testing.T) {
 	require.Equal(t, check(t, alignment), check(t, alignment))
 }
 
-// Promise: a reward that gives no scores is an error that says why, never a
-// correlation.
+// Promise: a reward without scores is an error that says why, never a correlation.
 func TestAFailingReward(t *testing.T) {
 	failing := reward.NewPool([]reward.Weighted{{Scorer: away{}, Weight: 1}}, 2)
 	found, err := study.Measure(t.Context(), failing, words{}, cases(t), 7, nil)
@@ -109,8 +108,8 @@ func TestAFailingReward(t *testing.T) {
 	require.ErrorContains(t, err, "the judge is away")
 }
 
-// Promise: a reward that follows quality but fails on some rubrics does not pass,
-// since writing such a rubric would cost nothing; what was away decides nothing.
+// Promise: a reward that follows quality but fails on some rubrics does not pass, because
+// writing such a rubric would cost nothing; unavailable results do not count.
 func TestAWayOut(t *testing.T) {
 	testneeds.NotShort(t)
 	found, err := study.Measure(t.Context(), pool(alignment), words{}, cases(t), 7, nil)
@@ -132,7 +131,7 @@ func TestAWayOut(t *testing.T) {
 	}
 }
 
-// Promise: stakeholders who come once, or one stakeholder alone, are no study.
+// Promise: stakeholders that occur once, or a single stakeholder, are not enough for a study.
 func TestTooFew(t *testing.T) {
 	_, err := study.Measure(t.Context(), pool(alignment), words{}, cases(t)[:8], 7, nil)
 	require.ErrorIs(t, err, fault.Of("", fault.Missing))
@@ -143,8 +142,8 @@ func TestTooFew(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of("", fault.Missing))
 }
 
-// Promise: every rung is a rubric that Merit takes, with names and weights in
-// order, and no two rungs are the same.
+// Promise: every rung is a valid rubric with correct names and weights, and no two rungs are
+// the same.
 func TestLadder(t *testing.T) {
 	asks := rubric.Criterion{Name: "tone", Weight: 0.4, Rule: rubric.Rule{Question: "Is it kind?"}}
 	mixed := &rubric.Rubric{Name: "mixed", Criteria: []rubric.Criterion{asks, {Name: "x", Weight: 0.6, Rule: rubric.Rule{Language: rubric.JavaScript, Code: "function rule(output, task) { return 0.25; }"}}}}
@@ -174,8 +173,8 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// Promise: an episode that lacks truth or outputs is refused with what is
-// missing, and a case leaves its episode as it was.
+// Promise: an episode without truth or outputs is rejected with what is missing, and a case
+// does not change its episode.
 func TestRead(t *testing.T) {
 	good := episode(t, truth("a", "alpha", "beta"), 1)
 	c, err := study.Read(good)

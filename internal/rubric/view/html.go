@@ -16,9 +16,9 @@ import (
 //go:embed view.html
 var text string
 
-// Style is the style sheet of what HTML returns. It takes the colours --ink,
-// --soft, --rule, --floor and --a of the page that it stands on, and --rubric-b
-// (what was meant) and --rubric-bad, which the page names for it.
+// Style is the style sheet of HTML's element. It uses the colors --ink, --soft, --rule,
+// --floor and --a of the page, and --rubric-b (the intended rubric) and --rubric-bad, which
+// the page must define.
 //
 //go:embed style.css
 var Style string
@@ -26,10 +26,9 @@ var Style string
 // maxText is how many characters of a text are shown.
 const maxText = 2000
 
-// HTML returns the view as an element <div class="rubric-view">. Visible
-// changes untrusted texts before they are escaped, as a page does with
-// characters that cannot be seen; nil puts � in the place of those that would turn
-// the direction of what is around them, and of control characters.
+// HTML returns the view as an element <div class="rubric-view">. Visible changes untrusted
+// texts before they are escaped, to make invisible characters visible; nil replaces control
+// characters and those that change the text direction by �.
 func (v *View) HTML(visible func(string) string) (template.HTML, error) {
 	if visible == nil {
 		visible = func(s string) string { return strings.Map(harmless, s) }
@@ -49,7 +48,7 @@ func (v *View) HTML(visible func(string) string) (template.HTML, error) {
 	return template.HTML(out.String()), nil
 }
 
-// harmless is r, unless it is a control character or turns the direction of text.
+// harmless returns r, or � if r is a control character or changes the text direction.
 func harmless(r rune) rune {
 	if unicode.Is(unicode.Bidi_Control, r) || unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {
 		return '\uFFFD'
@@ -57,7 +56,7 @@ func harmless(r rune) rune {
 	return r
 }
 
-// number shows four significant digits, and nothing as a dash.
+// number formats x with four significant digits, or as a dash if it is nil.
 func number(x *float64) string {
 	if x == nil {
 		return "–"
@@ -74,7 +73,7 @@ func numbers(all []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// cut shortens what is too long to look at, and says so.
+// cut shortens long texts, and says so.
 func cut(s string) string {
 	n := utf8.RuneCountInString(s)
 	if n <= maxText {

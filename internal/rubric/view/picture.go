@@ -5,17 +5,16 @@ import (
 	"math"
 )
 
-// Picture is the totals of both rubrics, a line for each output, in the
-// coordinates of an SVG.
+// Picture is a plot of the totals of both rubrics, one line per output, in SVG coordinates.
 type Picture struct {
 	Width, Height float64
-	Left, Right   float64 // where the totals 0 and 1 are
+	Left, Right   float64 // x of the totals 0 and 1
 	Top, Bottom   float64
 	Marks         []Mark
 	Missing       int // outputs without one of the totals
 }
 
-// Mark is an output. A total that is missing is drawn nowhere.
+// Mark is an output. Missing totals are not drawn.
 type Mark struct {
 	Number         int
 	Y              float64
@@ -31,8 +30,7 @@ const (
 	lineHeight   = 18.0
 )
 
-// newPicture lays out the totals of the written rubric and those of the true
-// one, by output.
+// newPicture lays out the totals of the written and the true rubric, by output.
 func newPicture(written, truth []*float64) *Picture {
 	n := min(max(len(written), len(truth)), maxOutputs)
 	if n == 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// Sheet is a rubric with what it said of the outputs.
+// Sheet is a rubric with its results for the outputs.
 type Sheet struct {
 	Name        string
 	Description string
 	Rows        []Row
-	Hidden      int    // criteria that are not shown
+	Hidden      int    // number of criteria that are not shown
 	Totals      []Cell // by output; empty if the rubric was not applied
 }
 
@@ -24,32 +24,32 @@ type Row struct {
 	Weight            float64
 	Question          string
 	Language, Code    string
-	Lines             int // of the code
+	Lines             int // lines of the code
 	Cells             []Cell
 	Failures          []Failure
 	Constant, Vacuous bool
 }
 
-// Bar is the length of the weight's bar out of 100.
+// Bar returns the length of the weight's bar out of 100.
 func (r Row) Bar() int { return int(100*min(max(r.Weight, 0), 1) + 0.5) }
 
 // Cell is a verdict on one output.
 type Cell struct {
-	Number int    // of the output, from 1
-	Class  string // s0 … s4 by score, or failed: there is no score
+	Number int    // number of the output, from 1
+	Class  string // s0 … s4 by score, or failed without a score
 	Text   string
 	Title  string
 }
 
-// Failure is why outputs have no score.
+// Failure is the reason why outputs have no score.
 type Failure struct {
 	Outcome string
-	Reason  string // of the first of them
+	Reason  string // reason of the first one
 	Outputs []int  // from 1
 }
 
-// newSheet joins a rubric with its evaluation, either of which may be nil: of
-// an evaluation alone there are names and weights. It is nil without both.
+// newSheet joins a rubric with its evaluation, either of which may be nil: an evaluation alone
+// has only names and weights. It returns nil without both.
 func newSheet(r *rubric.Rubric, e *rubric.Evaluation) *Sheet {
 	if r == nil && e == nil {
 		return nil
@@ -83,7 +83,7 @@ func newSheet(r *rubric.Rubric, e *rubric.Evaluation) *Sheet {
 	return s
 }
 
-// apply fills in what the criterion came to.
+// apply sets the results of the criterion.
 func (r *Row) apply(result rubric.Result) {
 	r.Constant, r.Vacuous = result.Constant, result.Vacuous
 	at := map[reward.Outcome]int{}
@@ -103,7 +103,7 @@ func (r *Row) apply(result rubric.Result) {
 	}
 }
 
-// newCell shows a score from 0 to 1, or that there is none.
+// newCell returns the cell of a score from 0 to 1, or of a missing score.
 func newCell(number int, score *float64, why string) Cell {
 	c := Cell{Number: number, Class: "failed", Text: "✕", Title: fmt.Sprintf("output %d", number)}
 	if score != nil {
@@ -116,7 +116,7 @@ func newCell(number int, score *float64, why string) Cell {
 	return c
 }
 
-// shade is 0 for nothing at all, 4 for all, and between them by size.
+// shade returns 0 for 0, 4 for 1, and a number between them by size.
 func shade(x float64) int {
 	switch {
 	case !(x > 0):
@@ -127,7 +127,7 @@ func shade(x float64) int {
 	return 1 + int(3*x)
 }
 
-// short is a score in at most three characters.
+// short formats a score in at most three characters.
 func short(x float64) string {
 	text := strconv.FormatFloat(x, 'f', 2, 64)
 	text = strings.TrimRight(strings.TrimRight(text, "0"), ".")

@@ -1,7 +1,6 @@
-// Package view shows an episode in which a rubric was written: what was
-// written beside what the stakeholder had in mind, and what both say of the
-// same outputs. What it makes needs no script and no network, and whatever the
-// episode says in it is text.
+// Package view shows an episode in which a rubric was written: the written rubric next to the
+// stakeholder's, and the results of both for the same outputs. Its HTML needs no script and no
+// network, and shows texts of the episode only as text.
 package view
 
 import (
@@ -15,18 +14,18 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 )
 
-// View is an episode as it is shown. All texts in it are untrusted.
+// View is an episode for display. All its texts are untrusted.
 type View struct {
 	ID        string
 	Name      string // of the stakeholder's rubric
-	Brief     string // what the stakeholder said at first
-	Task      string // what the workers were asked for
+	Brief     string // the stakeholder's first message
+	Task      string // the task of the workers
 	Questions []Question
 	Problem   string // why there is no written rubric
 	Repairs   []string
 	Attempts  int
 	Written   *Sheet // nil if there is none
-	Truth     *Sheet // nil if it is not known
+	Truth     *Sheet // nil if it is unknown
 	Outputs   []Output
 	Picture   *Picture // nil unless both rubrics were applied
 	Terms     []Term   // what the reward measured, in its order
@@ -35,40 +34,39 @@ type View struct {
 	Reason    string
 }
 
-// Question is what the agent asked, with what it was told.
+// Question is a question of the agent, with the answer.
 type Question struct{ Asked, Answer string }
 
-// Output is what a worker made.
+// Output is the output of a worker.
 type Output struct {
 	Number int // from 1
 	Worker string
 	Text   string
 }
 
-// Term is a metric of the reward. Value is nil where the reward says that it
-// is not valid.
+// Term is a metric of the reward. Value is nil if the reward marks it as invalid.
 type Term struct {
 	Name   string
 	Value  *float64
 	Reason string
 }
 
-// How much of an episode is shown.
+// Limits of what is shown of an episode.
 const (
 	maxCriteria  = 24
 	maxOutputs   = 24
 	maxQuestions = 12
 )
 
-// truth is what is read of the ground truth of a task.
+// truth is the part of a task's ground truth that the view reads.
 type truth struct {
 	Name   string         `json:"name"`
 	Brief  string         `json:"brief"`
 	Rubric *rubric.Rubric `json:"rubric"`
 }
 
-// From returns what t shows of a rubric that was written in it, false if none
-// was to be written. Parts that cannot be read are left out.
+// From returns the view of t; ok is false if the task did not ask for a rubric. It leaves out
+// parts that cannot be read.
 func From(t *rl.Trajectory) (*View, bool) {
 	var meant truth
 	_ = strictjson.Unmarshal(t.GroundTruth, &meant) // what is not there is not shown
@@ -100,8 +98,7 @@ func From(t *rl.Trajectory) (*View, bool) {
 	return v, true
 }
 
-// attached returns what the environment gave the reward with the last step
-// that has any of it.
+// attached returns what the environment passed to the reward, from the last step that has it.
 func attached(t *rl.Trajectory) (written rubric.Written, workflow rubric.Workflow, ok bool) {
 	for i := len(t.Steps) - 1; i >= 0 && !ok; i-- {
 		info := t.Steps[i].Info
@@ -115,7 +112,7 @@ func attached(t *rl.Trajectory) (written rubric.Written, workflow rubric.Workflo
 	return written, workflow, ok
 }
 
-// note returns what the reward kept of both evaluations, nil if there is none.
+// note returns the reward's note on both evaluations, or nil if there is none.
 func note(t *rl.Trajectory) *rubric.Note {
 	var names []string
 	for name := range t.Notes {
@@ -133,7 +130,7 @@ func note(t *rl.Trajectory) *rubric.Note {
 	return nil
 }
 
-// tell fills in how the rubric came about.
+// tell sets how the rubric was written.
 func (v *View) tell(w rubric.Written) {
 	v.Problem, v.Repairs, v.Attempts = w.Problem, w.Repairs, w.Attempts
 	for i, asked := range w.Questions[:min(len(w.Questions), maxQuestions)] {
@@ -145,7 +142,7 @@ func (v *View) tell(w rubric.Written) {
 	}
 }
 
-// judge fills in what the reward said.
+// judge sets the results of the reward.
 func (v *View) judge(t *rl.Trajectory) {
 	e := t.Evaluation
 	v.Reason = t.Error
@@ -170,8 +167,7 @@ func (v *View) judge(t *rl.Trajectory) {
 	}
 }
 
-// Term returns the value of a metric by its name, whichever reward of several
-// it is of; nil if there is none.
+// Term returns the value of a metric by name, from any of the rewards; nil if there is none.
 func (v *View) Term(name string) *float64 {
 	for _, t := range v.Terms {
 		if t.Name == name || strings.HasSuffix(t.Name, "/"+name) {

@@ -23,8 +23,8 @@ func draw(t *testing.T, e *rl.Trajectory) string {
 	return string(html)
 }
 
-// Promise: both rubrics, what was asked and answered, each verdict, the totals
-// and what the reward says are shown, and nothing of it is markup.
+// Promise: the view shows both rubrics, questions and answers, each verdict, the totals and
+// the reward's result, all as text without markup.
 func TestView(t *testing.T) {
 	html := draw(t, viewtest.Episode("a", hostile, 1, 0.9))
 	for _, want := range []string{
@@ -42,8 +42,8 @@ func TestView(t *testing.T) {
 	require.NotContains(t, html, "style=", "a page may forbid styles that stand in it")
 }
 
-// Promise: what has no score is no 0: a rule that failed is marked by its
-// outcome with the outputs that it failed on, and they have no total.
+// Promise: a missing score is not shown as 0: a failed rule is marked by its outcome with its
+// outputs, which have no total.
 func TestFailuresAreNotZero(t *testing.T) {
 	e := viewtest.Episode("a", "", 1, 0.2)
 	html := draw(t, e)
@@ -55,14 +55,14 @@ func TestFailuresAreNotZero(t *testing.T) {
 	require.NotContains(t, draw(t, e), "score <b>")
 }
 
-// Promise: what is missing or cannot be read is left out and said, and an
-// episode without a rubric is none.
+// Promise: missing or unreadable parts are left out with a note, and an episode without a
+// rubric has no view.
 func TestParts(t *testing.T) {
 	_, ok := view.From(&rl.Trajectory{ID: "a", Steps: make([]rl.Step, 2), GroundTruth: []byte(`{"rubric": 3}`), Notes: map[string]json.RawMessage{"judge": []byte(`{}`)}})
 	require.False(t, ok)
 
 	e := viewtest.Episode("a", "", 1, 1)
-	e.Notes, e.Evaluation = nil, nil // nobody has scored it
+	e.Notes, e.Evaluation = nil, nil // it has not been scored
 	html := draw(t, e)
 	require.NotContains(t, html, "<li class=\"s")
 	require.Contains(t, html, "who does what")
@@ -78,14 +78,14 @@ func TestParts(t *testing.T) {
 
 	e = viewtest.Episode("a", "", 1, 1)
 	for i := range e.Steps {
-		e.Steps[i].Info = nil // as in a file that keeps no info
+		e.Steps[i].Info = nil // as in a file without info
 	}
 	require.Contains(t, draw(t, e), "<b>who does what</b>", "names and weights stand in the note")
 	e.Notes["reward/rubric"] = []byte(`{"written": {"problem": "the episode ended before a rubric was written"}, "truth": {}, "outputs": 6}`)
 	require.Contains(t, draw(t, e), "No rubric that can be read: the episode ended before a rubric was written")
 }
 
-// Promise: a page can have what cannot be seen made visible, everywhere.
+// Promise: a page can make invisible characters visible, everywhere.
 func TestVisible(t *testing.T) {
 	v, ok := view.From(viewtest.Episode("a", "\u202e", 1, 0.2))
 	require.True(t, ok)
@@ -93,7 +93,7 @@ func TestVisible(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(html), "\u202e")
 
-	// A page that says nothing of it shows that something was there.
+	// By default, a page shows that something was there.
 	v, ok = view.From(viewtest.Episode("a", "\u202e\x1b[31m", 1, 0.2))
 	require.True(t, ok)
 	html, err = v.HTML(nil)
@@ -102,7 +102,7 @@ func TestVisible(t *testing.T) {
 	require.Contains(t, string(html), "��[31m")
 }
 
-// Promise: no trajectory that can be read keeps the page from being made.
+// Promise: the page renders for any readable trajectory.
 func FuzzView(f *testing.F) {
 	seed, err := json.Marshal(viewtest.Episode("a", hostile, 1, 0.2))
 	require.NoError(f, err)

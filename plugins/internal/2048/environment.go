@@ -15,7 +15,7 @@ Then a new tile, 2 or 4, appears in an empty cell. A point stands for an empty c
 Join as much as you can before the board is full.
 Answer with one word: up, down, left or right.`
 
-// environment is what its slots share.
+// environment holds what its slots share.
 type environment struct {
 	options Options
 	spec    plugin.Spec

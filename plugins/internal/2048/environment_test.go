@@ -164,7 +164,7 @@ func TestWrongOptions(t *testing.T) {
 			"options.shares: validation 0.2 and test 1 must be positive and add up to less than 1",
 			"options.size: is not an option",
 		},
-		`{"reward": "goal"}`:                       {"options.reward: is for the goal, and there is none"},
+		`{"reward": "goal"}`:                       {"options.reward: needs a goal, but none is set"},
 		`{"tiles": 1, "shares": {"test": 0.0001}}`: {"options.shares: no start of 1 tiles belongs to split test"},
 	} {
 		_, err := Definition().Open(plugin.Setup{Slots: 1, Split: plugin.Test}, json.RawMessage(options))

@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	Goal     int           `json:"goal"`      // a tile that ends the game as won, such as 256; 0 plays on until no move is left
 	Tiles    int           `json:"tiles"`     // tiles at the start
@@ -16,7 +16,7 @@ type Options struct {
 	Reward   string        `json:"reward"`    // points: the numbers on the joined tiles; log2: log2(1 + points) of the move; goal: 1 for the goal alone
 	Scale    float64       `json:"scale"`     // the reward is multiplied by it
 	Planes   int           `json:"planes"`    // feature planes: empty, 2, 4, … and all that is larger in the last
-	MaxSteps int           `json:"max_steps"` // then an episode is truncated
+	MaxSteps int           `json:"max_steps"` // the step at which an episode is truncated
 	Shares   plugin.Shares `json:"shares"`    // how starts are dealt to the splits
 }
 
@@ -27,14 +27,14 @@ func defaults() Options {
 	}
 }
 
-// Bounds of what a user may set.
+// Bounds of the options.
 const (
 	minTiles, maxTiles   = 1, 8
 	minPlanes, maxPlanes = 2, grid.Most + 1
 	minGoal, maxGoal     = 8, 1 << grid.Most
 )
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
@@ -44,14 +44,14 @@ func (o Options) check(split string) error {
 	if o.Tiles < minTiles || o.Tiles > maxTiles {
 		p.Add("tiles", "2 is the game as it is known", "must be %d to %d, not %d", minTiles, maxTiles, o.Tiles)
 	}
-	if !(o.Fours >= 0 && o.Fours <= 1) { // also NaN
+	if !(o.Fours >= 0 && o.Fours <= 1) { // also rejects NaN
 		p.Add("fours", "0.1 is the game as it is known", "must be a share from 0 to 1, not %v", o.Fours)
 	}
 	if !slices.Contains([]string{"points", "log2", "goal"}, o.Reward) {
 		p.Add("reward", "points are the score of the game", "must be points, log2 or goal, not %q", o.Reward)
 	}
 	if o.Reward == "goal" && o.Goal == 0 {
-		p.Add("reward", "set a goal, such as 128", "is for the goal, and there is none")
+		p.Add("reward", "set a goal, such as 128", "needs a goal, but none is set")
 	}
 	if !(o.Scale > 0 && o.Scale <= 1e6) {
 		p.Add("scale", "1 leaves the reward as it is", "must be above 0 and at most 1000000, not %v", o.Scale)

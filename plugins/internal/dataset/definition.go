@@ -4,12 +4,12 @@
 // the rewards, or stand in a file of text, split by blank lines. The environment
 // gives no reward of its own: that is for a reward module or a judge.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package dataset
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "dataset",

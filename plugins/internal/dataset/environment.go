@@ -5,7 +5,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin/tasks"
 )
 
-// environment is what its slots share.
+// environment holds what its slots share.
 type environment struct {
 	options Options
 	tasks   []plugin.Task

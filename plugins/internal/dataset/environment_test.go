@@ -89,15 +89,15 @@ func TestSplits(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"ask": "hello", "shares": {"test": 1}, "fiel": "x"}`: {
-			`options.ask: "hello" does not have the prompt in it`,
+			`options.ask: "hello" does not contain {prompt}`,
 			"options.shares: validation 0.2 and test 1 must be positive",
 			"options.file: no file of prompts is named",
 			"options.fiel: is not an option",
 		},
 		`{"file": "none.txt"}`:                             {"options.file: open none.txt"},
 		fmt.Sprintf(`{"file": %q}`, file(t, "\xff")):       {"is not UTF-8"},
-		fmt.Sprintf(`{"file": %q}`, file(t, "")):           {"of 0 prompts none is left for split test"},
-		fmt.Sprintf(`{"file": %q}`, file(t, "one\n\none")): {"of 1 prompts none is left for split test"},
+		fmt.Sprintf(`{"file": %q}`, file(t, "")):           {"none of the 0 prompts is left for split test"},
+		fmt.Sprintf(`{"file": %q}`, file(t, "one\n\none")): {"none of the 1 prompts is left for split test"},
 	} {
 		_, err := Definition().Open(plugin.Setup{Slots: 1, Split: plugin.Test}, json.RawMessage(options))
 		require.Error(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin/tasks"
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	tasks.Source               // rows, or a file of text with blank lines between the prompts
 	System       string        `json:"system"` // opens the conversation, unless a row has a system message
@@ -32,12 +32,12 @@ const maxFile = 16 << 20
 
 const nameFile = "name a file of JSON Lines, Parquet, CSV or TSV, or of text with blank lines between the prompts"
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
 	if !strings.Contains(o.Ask, place) {
-		p.Add("ask", "write {prompt} where it belongs", "%q does not have the prompt in it", o.Ask)
+		p.Add("ask", "write {prompt} where it belongs", "%q does not contain {prompt}", o.Ask)
 	}
 	sharing := o.Shares.Valid()
 	p.Shares(o.Shares, 0.2)
@@ -49,7 +49,7 @@ func (o Options) check(split string) error {
 	case err != nil:
 		p = append(p, err)
 	case sharing && len(o.deal(all, split)) == 0:
-		p.Add("shares", "take more prompts, or other shares", "of %d prompts none is left for split %s", len(all), split)
+		p.Add("shares", "take more prompts, or other shares", "none of the %d prompts is left for split %s", len(all), split)
 	}
 	return p.Err()
 }
@@ -69,7 +69,7 @@ func (o Options) read() ([]plugin.Task, error) {
 	}
 	for _, t := range all {
 		if last := t.Messages[len(t.Messages)-1]; last.Role != "user" || last.Content.Parts() != nil {
-			return nil, plugin.Problem("ask", "there are prompts that do not end with text of the user's", "leave it out, and ask in the data")
+			return nil, plugin.Problem("ask", "some prompts do not end with a user's text", "omit it, and write the whole question in the data")
 		}
 	}
 	return all, nil

@@ -5,12 +5,12 @@
 // name or one's own. The splits train, validation and test share no lake that
 // is drawn, not even mirrored. The reward is 1 at the goal and 0 otherwise.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package frozenlake
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "frozenlake",

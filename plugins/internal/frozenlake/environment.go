@@ -16,7 +16,7 @@ const (
 	slippery = " The ice is slippery: you go where you want one time in three, and else to one of the two sides, never back.\nAnswer with one word: left, down, right or up."
 )
 
-// environment is what its slots share. They are called one after the other.
+// environment holds what its slots share. They are called one after the other.
 type environment struct {
 	spec     plugin.Spec
 	source   *source
@@ -117,7 +117,7 @@ func (s *slot) show(turn *plugin.Turn) {
 	}
 }
 
-// String draws the lake with its clock.
+// String draws the lake and the step count.
 func (s *slot) String() string {
 	return fmt.Sprintf("%s\nstep %d of %d", s.course.Append(nil, s.at), s.steps, s.env.spec.MaxSteps)
 }

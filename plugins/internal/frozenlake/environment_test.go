@@ -153,14 +153,14 @@ func TestSplitsAreDisjoint(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"size": [5, 4], "holes": [0.2, 0.9], "max_steps": 0, "features": "round", "shares": {"test": 1}, "speed": 1}`: {
-			"options.size: [5, 4] is no range from 3 to 16",
-			"options.holes: [0.2, 0.9] is no range from 0 to 0.5",
+			"options.size: [5, 4] is not a range from 3 to 16",
+			"options.holes: [0.2, 0.9] is not a range from 0 to 0.5",
 			"options.max_steps: must be at least 6, the moves of the shortest way, not 0",
 			`options.features: must be ego or grid, not "round"`,
 			"options.shares: validation 0.1 and test 1 must be positive and add up to less than 1",
 			"options.speed: is not an option",
 		},
-		`{"map": "5x5", "size": "x"}`:              {`options.map: "5x5" is none of Gymnasium's maps`, `options.size: must be [min, max] or one number, not "x"`},
+		`{"map": "5x5", "size": "x"}`:              {`options.map: "5x5" is not one of Gymnasium's maps`, `options.size: must be [min, max] or one number, not "x"`},
 		`{"map": ["SFF", "FH"]}`:                   {"options.map: row 2 has 2 cells, the first has 3", "options.map: 1 starts and 0 goals"},
 		`{"map": 4}`:                               {"options.map: must be a name, or a list of rows"},
 		`{"map": "8x8", "max_steps": 13}`:          {"options.max_steps: must be at least 14"},

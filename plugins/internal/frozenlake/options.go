@@ -11,14 +11,14 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	Size     Range[int]     `json:"size"`      // drawn lakes: cells a side, [min, max]
 	Holes    Range[float64] `json:"holes"`     // drawn lakes: share of the cells, [min, max]
 	Map      Map            `json:"map"`       // one lake for every episode in place of drawn ones
 	Slippery bool           `json:"slippery"`  // a move goes where it should one time in three, else to a side
 	Shares   plugin.Shares  `json:"shares"`    // how drawn lakes are dealt to the splits
-	MaxSteps int            `json:"max_steps"` // then an episode is truncated
+	MaxSteps int            `json:"max_steps"` // the step at which an episode is truncated
 	Features string         `json:"features"`  // ego or grid
 }
 
@@ -82,12 +82,12 @@ func (m Map) lake() (*lake.Lake, []string) {
 	case rows != nil:
 		return lake.Parse(rows)
 	case m.Name != "":
-		return nil, []string{fmt.Sprintf("%q is none of Gymnasium's maps", m.Name)}
+		return nil, []string{fmt.Sprintf("%q is not one of Gymnasium's maps", m.Name)}
 	}
 	return nil, nil
 }
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
@@ -107,10 +107,10 @@ func (o Options) check(split string) error {
 		p.Add("max_steps", "100 suits 4 cells a side, 200 suit 8", "must be at least %d, the moves of the shortest way, not %d", max(1, least), o.MaxSteps)
 	}
 	if s := o.Size; s.Min < draw.MinSide || s.Max < s.Min || s.Max > draw.MaxSide {
-		p.Add("size", "4 is a good start", "[%d, %d] is no range from %d to %d", s.Min, s.Max, draw.MinSide, draw.MaxSide)
+		p.Add("size", "4 is a good start", "[%d, %d] is not a range from %d to %d", s.Min, s.Max, draw.MinSide, draw.MaxSide)
 	}
-	if h := o.Holes; !(h.Min >= 0 && h.Max >= h.Min && h.Max <= draw.MostHoles) { // also NaN
-		p.Add("holes", "[0.1, 0.25] is a good start", "[%v, %v] is no range from 0 to %v", h.Min, h.Max, draw.MostHoles)
+	if h := o.Holes; !(h.Min >= 0 && h.Max >= h.Min && h.Max <= draw.MostHoles) { // also rejects NaN
+		p.Add("holes", "[0.1, 0.25] is a good start", "[%v, %v] is not a range from 0 to %v", h.Min, h.Max, draw.MostHoles)
 	}
 	return p.Err()
 }

@@ -5,12 +5,12 @@
 // observation a dozen, so that an episode costs a model little. The reward is
 // +1 at the goal and 0 otherwise. Every wording is an option.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package grid
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "grid",

@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// environment is what its slots share.
+// environment holds what its slots share.
 type environment struct {
 	options Options
 	starts  []state

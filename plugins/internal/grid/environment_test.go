@@ -130,17 +130,17 @@ func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"size": 10, "max_steps": 1, "shares": {"test": 1}, "moves": ["up", "down"], "observation": "look", "speed": 1}`: {
 			"options.size: must be 2 to 9, not 10",
-			"options.max_steps: must be at least distance's end, 4, not 1",
+			"options.max_steps: must be at least the maximum of distance, 4, not 1",
 			"options.shares: validation 0.2 and test 1 must be positive and add up to less than 1",
 			"options.moves: must be 4 words, not 2",
 			`options.observation: "look" does not say where the goal is`,
 			"options.speed: is not an option",
 		},
 		`{"distance": [3, 2], "directions": ["a", "b", "a", "d"]}`: {
-			"options.distance: [3 2] is no range that begins between 1 and 8, the way across the board",
-			`options.directions: word 3, "a", is empty, has space around it or is there twice`,
+			"options.distance: [3 2] is not a range that starts between 1 and 8, the way across the board",
+			`options.directions: word 3, "a", is empty, has space around it or is a duplicate`,
 		},
-		`{"distance": [9, 9], "max_steps": 9}`: {"options.distance: [9 9] is no range"},
+		`{"distance": [9, 9], "max_steps": 9}`: {"options.distance: [9 9] is not a range"},
 		`{"size": 2, "distance": [2, 2]}`:      {"options.shares: no start is left for split test"},
 	} {
 		_, err := Definition().Open(plugin.Setup{Slots: 1, Split: plugin.Test}, json.RawMessage(options))

@@ -8,11 +8,11 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	Size     int           `json:"size"`      // side of the board
 	Distance Range         `json:"distance"`  // moves from a start to its goal, [min, max]
-	MaxSteps int           `json:"max_steps"` // then an episode is truncated
+	MaxSteps int           `json:"max_steps"` // the step at which an episode is truncated
 	Shares   plugin.Shares `json:"shares"`    // how starts are dealt to the splits
 
 	// The wording. Moves and Directions are in the order north, east, south,
@@ -41,7 +41,7 @@ type Range [2]int
 // The board is small enough that columns have letters and rows one digit.
 const minSide, maxSide = 2, 9
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
@@ -50,10 +50,10 @@ func (o Options) check(split string) error {
 		p.Add("size", "5 is a good start", "must be %d to %d, not %d", minSide, maxSide, o.Size)
 	}
 	if far := 2 * (o.Size - 1); sized && (o.Distance[0] < 1 || o.Distance[1] < o.Distance[0] || o.Distance[0] > far) {
-		p.Add("distance", "[1, 4] suits a board of 5", "%v is no range that begins between 1 and %d, the way across the board", o.Distance, far)
+		p.Add("distance", "[1, 4] suits a board of 5", "%v is not a range that starts between 1 and %d, the way across the board", o.Distance, far)
 	}
 	if o.MaxSteps < max(1, o.Distance[1]) {
-		p.Add("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least distance's end, %d, not %d", o.Distance[1], o.MaxSteps)
+		p.Add("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least the maximum of distance, %d, not %d", o.Distance[1], o.MaxSteps)
 	}
 	p.Shares(o.Shares, 0.2)
 	for key, words := range map[string][]string{"moves": o.Moves, "directions": o.Directions} {
@@ -74,7 +74,7 @@ func (o Options) check(split string) error {
 func checkWords(words []string) error {
 	for i, w := range words {
 		if strings.TrimSpace(w) != w || w == "" || slices.Contains(words[:i], w) {
-			return fmt.Errorf("word %d, %q, is empty, has space around it or is there twice", i+1, w)
+			return fmt.Errorf("word %d, %q, is empty, has space around it or is a duplicate", i+1, w)
 		}
 	}
 	if len(words) != len(compass) {

@@ -6,12 +6,12 @@
 // Too large a task goes wrong, too many tasks cost time and calls, and what
 // begins before the things that it needs fails. The README of plugins/htdag has the rules.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package htdag
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "htdag",

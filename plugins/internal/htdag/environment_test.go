@@ -54,8 +54,8 @@ func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"form": "xml", "size": [3, 99], "levels": [3, 2], "noise": 2, "needs": {"lead": -1}, "max_tasks": 2, "shares": {"test": 1}, "speed": 1}`: {
 			`options.form: must be choice or json, not "xml"`,
-			"options.size: [3, 99] is no range from 6 to 40",
-			"options.levels: [3, 2] is no range from 1 to 4",
+			"options.size: [3, 99] is not a range from 6 to 40",
+			"options.levels: [3, 2] is not a range from 1 to 4",
 			"options.noise: must be a share, not 2",
 			"options.needs.lead: must be a share, not -1",
 			"options.max_tasks: must be 6 to 200, not 2",

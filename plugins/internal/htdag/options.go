@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options is what a user may set. A range is [least, most].
+// Options are the options that a user may set. A range is [least, most].
 type Options struct {
 	Form     string        `json:"form"`      // choice: a fixed list of actions; json: free text
 	Size     [2]int        `json:"size"`      // effort of a request
@@ -66,7 +66,7 @@ const (
 	maxSteps = 1000
 )
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
@@ -75,7 +75,7 @@ func (o Options) check(split string) error {
 	}
 	within := func(key string, r [2]int, low, high int) {
 		if r[0] < low || r[1] < r[0] || r[1] > high {
-			p.Add(key, "write [least, most]", "[%d, %d] is no range from %d to %d", r[0], r[1], low, high)
+			p.Add(key, "write [least, most]", "[%d, %d] is not a range from %d to %d", r[0], r[1], low, high)
 		}
 	}
 	within("size", o.Size, 6, maxSize)
@@ -85,13 +85,13 @@ func (o Options) check(split string) error {
 		key   string
 		value float64
 	}{{"synonyms", o.Synonyms}, {"vague", o.Vague}, {"noise", o.Noise}, {"needs.lead", o.Needs.Lead}, {"needs.check", o.Needs.Check}, {"needs.in_order", o.Needs.InOrder}} {
-		if !(share.value >= 0 && share.value <= 1) { // also NaN
+		if !(share.value >= 0 && share.value <= 1) { // also rejects NaN
 			p.Add(share.key, "use a share from 0 to 1", "must be a share, not %v", share.value)
 		}
 	}
 	whole := func(key string, value, low, high int) {
 		if value < low || value > high {
-			p.Add(key, "remove the key to have the default", "must be %d to %d, not %d", low, high, value)
+			p.Add(key, "remove the key to use the default", "must be %d to %d, not %d", low, high, value)
 		}
 	}
 	whole("max_steps", o.MaxSteps, 1, maxSteps)
@@ -113,7 +113,7 @@ func (r Reward) check() (errs []error) {
 	}
 	if len(errs) == 0 && r.Depth+r.Delivered > r.Success/2 {
 		errs = append(errs, plugin.Problem("reward.success", fmt.Sprintf("a failed plan can have depth %v + delivered %v, more than half of a success (%v)", r.Depth, r.Delivered, r.Success),
-			"train.success_score lies between the two: lower reward.depth or reward.delivered"))
+			"train.success_score must be between the two: lower reward.depth or reward.delivered"))
 	}
 	return errs
 }

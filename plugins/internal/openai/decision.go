@@ -25,9 +25,9 @@ func (p *player) decision(a *chat.Response) (plugin.Decision, error) {
 	}
 	switch {
 	case a.Finish == chat.FinishFilter:
-		return plugin.Decision{}, p.unusable(fault.Refused, "a content filter cut the answer", "look at what the conversation says, or use a server without a filter")
+		return plugin.Decision{}, p.unusable(fault.Refused, "a content filter cut the answer", "check the content of the conversation, or use a server without a filter")
 	case len(raw) > maxText || len(a.ToolCalls) > maxCalls || size(a.ToolCalls) > maxText:
-		return plugin.Decision{}, p.unusable(fault.Exhausted, "the answer is longer than a step keeps", "lower max_tokens")
+		return plugin.Decision{}, p.unusable(fault.Exhausted, "the answer is longer than a step can store", "lower max_tokens")
 	case p.options.Context > 0 && a.Usage.Prompt+a.Usage.Completion > p.options.Context:
 		return plugin.Decision{Stop: plugin.StopContext}, nil
 	}

@@ -8,7 +8,7 @@ package openai
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.PolicyDefinition[Options] {
 	return plugin.PolicyDefinition[Options]{
 		Name:     "openai",

@@ -36,7 +36,7 @@ func defaults() Options {
 	}
 }
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check() error {
 	p := o.clientProblems()
 	p.Within("temperature", o.Temperature, 0, 100)
@@ -49,10 +49,10 @@ func (o Options) check() error {
 		p.Invalid("json_schema", fault.As(err).What, fault.As(err).Hint)
 	}
 	if !o.Seed && o.Cassettes.Mode != chat.Off {
-		p.Invalid("seed", "is off, and cassettes tell requests apart by their seeds", "set seed: true or cassettes.mode: off")
+		p.Invalid("seed", "is off, but cassettes identify requests by their seeds", "set seed: true or cassettes.mode: off")
 	}
 	if o.TokenIDs && !o.LogProbs {
-		p.Invalid("token_ids", "is on without log_probs, and tokens are kept with their log-probabilities only", "set log_probs: true, or remove token_ids")
+		p.Invalid("token_ids", "is on without log_probs, but Merit stores tokens only with their log-probabilities", "set log_probs: true, or remove token_ids")
 	}
 	for i, err := range p {
 		under := *fault.As(err)
@@ -73,7 +73,7 @@ func (o Options) clientProblems() (p fault.Problems) {
 	for i, err := range p {
 		if f := fault.As(err); f.Kind == fault.Missing && f.Where == "key_env" {
 			unset := *f
-			unset.Hint = "set it to the API key where merit is started and list it in policy.pass_env, or remove key_env if the server wants none"
+			unset.Hint = "set it to the API key where merit is started and list it in policy.pass_env, or remove key_env if the server needs no key"
 			p[i] = &unset
 		}
 	}

@@ -43,14 +43,14 @@ func open(setup plugin.Setup, o Options) (plugin.Vector, error) {
 	}
 	problems := []error{roomFor(setup.Slots)}
 	if health.Status == "unhealthy" {
-		problems = append(problems, plugin.Problem("url", base+" says that it is unhealthy", "look at the server"))
+		problems = append(problems, plugin.Problem("url", base+" reports that it is unhealthy", "check the server and its log"))
 	}
 	for _, b := range []struct {
 		endpoint string
 		into     any
 	}{{"/metadata", &about}, {"/schema", &schema}} {
 		if err := g.server.Get(ctx, b.endpoint, b.into); err != nil {
-			problems = append(problems, plugin.Problem("url", fmt.Sprintf("%s%s: %v", base, b.endpoint, err), "is this an OpenEnv server?"))
+			problems = append(problems, plugin.Problem("url", fmt.Sprintf("%s%s: %v", base, b.endpoint, err), "check that it is an OpenEnv server"))
 		}
 	}
 	if schema.Action != nil {
@@ -59,7 +59,7 @@ func open(setup plugin.Setup, o Options) (plugin.Vector, error) {
 	if o.Action.As == asTools {
 		err := g.listTools(ctx)
 		if err != nil {
-			err = plugin.Problem("action.as", fmt.Sprintf("is tools, and the server does not list its tools: %v", err), "use text, json or choices")
+			err = plugin.Problem("action.as", fmt.Sprintf("is tools, but the server does not list its tools: %v", err), "use text, json or choices")
 		}
 		problems = append(problems, err)
 	}
@@ -79,7 +79,7 @@ func roomFor(slots int) error {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Config, Kind: fault.Invalid, Where: "limits.files", What: fmt.Sprintf("the plug-in may open %d files, and each of %d slots has a connection", limit.Cur, slots),
+		Boundary: fault.Config, Kind: fault.Invalid, Where: "limits.files", What: fmt.Sprintf("the plug-in may open %d files, but each of %d slots needs a connection", limit.Cur, slots),
 		Hint: fmt.Sprintf("set it to %d or more, or lower slots", slots+64),
 	}
 }
@@ -123,7 +123,7 @@ func (g *game) fitField(schema map[string]any) (all []error) {
 	for _, field := range required {
 		name, _ := field.(string)
 		if _, filled := whole[name]; !filled {
-			all = append(all, plugin.Problem("action.with", fmt.Sprintf("leaves out %q, which every action of the server has", name), hint))
+			all = append(all, plugin.Problem("action.with", fmt.Sprintf("omits %q, which every action of the server has", name), hint))
 		}
 	}
 	return all
@@ -137,7 +137,7 @@ func (g *game) fitAction(key string, parser *action.Parser, object, schema map[s
 	}
 	if _, problem := parser.Parse(string(text), nil); problem != "" {
 		properties, _ := schema["properties"].(map[string]any)
-		return []error{plugin.Problem(key, fmt.Sprintf("makes the action %s, which the server does not take: %s", text, strings.TrimSuffix(problem, ".")),
+		return []error{plugin.Problem(key, fmt.Sprintf("makes the action %s, which the server does not accept: %s", text, strings.TrimSuffix(problem, ".")),
 			"the fields of its actions are "+strings.Join(slices.Sorted(maps.Keys(properties)), ", "))}
 	}
 	return nil

@@ -8,7 +8,7 @@ package openenv
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "openenv",

@@ -273,14 +273,14 @@ func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"url": "ftp://x", "headers": {"Authorization": "NO_SUCH_VARIABLE"}, "max_steps": -1, "step_timeout": "0s", "action": {"as": "dance", "choices": []}, "observation": {"features": "x", "mask": "y"}}`: {
 			`options.url: "ftp://x" is not an address`, "options.headers.Authorization: the plug-in has no environment variable NO_SUCH_VARIABLE",
-			"options.max_steps: must not be negative", "options.step_timeout: must be positive", "options.action.as: must be text", "options.observation.shape: is missing", "options.observation.mask: or legal has no use",
+			"options.max_steps: must not be negative", "options.step_timeout: must be positive", "options.action.as: must be text", "options.observation.shape: is missing", "options.observation.mask: or legal has no effect",
 		},
 		`{"action": {"as": "choices"}}`: {"options.url: is missing", "options.action.choices: is empty"},
 		`{"url": "` + url + `", "action": {"field": "massage", "with": {"volume": 2}}, "observation": {"text": "observation.txt"}}`: {
 			`options.action.field: the server's actions have no field "massage"`, `options.action.with.volume: the server's actions have no field "volume"`,
-			`options.action.with: leaves out "message"`, `options.observation.text: the server's observations have no field "txt"`,
+			`options.action.with: omits "message"`, `options.observation.text: the server's observations have no field "txt"`,
 		},
-		`{"url": "` + url + `", "action": {"as": "choices", "choices": [{"name": "a", "action": {"message": 1}}]}}`: {"options.action.choices.0.action: makes the action {\"message\":1}, which the server does not take"},
+		`{"url": "` + url + `", "action": {"as": "choices", "choices": [{"name": "a", "action": {"message": 1}}]}}`: {"options.action.choices.0.action: makes the action {\"message\":1}, which the server does not accept"},
 		`{"url": "http://127.0.0.1:1"}`: {"options.url: http://127.0.0.1:1 does not answer as an OpenEnv server: /health: connection refused"},
 	} {
 		_, err := Definition().Open(plugin.Setup{Slots: 1, Split: plugin.Train}, json.RawMessage(options))

@@ -54,7 +54,7 @@ func (g *game) observe(a *shape.Answer) (frame, error) {
 		return f, err
 	}
 	if !over && len(f.mask) > 0 && !slices.Contains(f.mask, 1) {
-		return f, errors.New("the episode goes on and no choice is available")
+		return f, errors.New("the episode continues but no choice is available")
 	}
 	return f, g.say(a, &f)
 }
@@ -112,7 +112,7 @@ func (g *game) mask(a *shape.Answer) ([]byte, error) {
 		if v == nil && a.Done {
 			return make([]byte, len(choices)), nil
 		}
-		return nil, fmt.Errorf("%s is no list", path)
+		return nil, fmt.Errorf("%s is not a list", path)
 	}
 	mask := make([]byte, len(choices))
 	if o.Mask != "" && len(list) != len(choices) {

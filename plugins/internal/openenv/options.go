@@ -25,7 +25,7 @@ const (
 	asTools   = "tools"   // calls of the server's tools
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	URL         string            `json:"url"`     // http(s)://host:port, or ws(s)://
 	Headers     map[string]string `json:"headers"` // name → environment variable that holds the value
@@ -145,15 +145,15 @@ func (o Options) checkAction() (all []error) {
 		}
 	}
 	wrong(!slices.Contains([]string{asText, asJSON, asChoices, asTools}, a.As), "as", fmt.Sprintf("must be text, json, choices or tools, not %q", a.As), "text is the default")
-	wrong(a.As == asText && a.Field == "", "field", "is empty, and the text of an action goes into a field", "name the field of the server's action")
-	wrong(a.As != asChoices && len(a.Choices) > 0, "choices", "has no use with as: "+a.As, "remove it, or set as: choices")
+	wrong(a.As == asText && a.Field == "", "field", "is empty, but the text of an action needs a field", "name the field of the server's action")
+	wrong(a.As != asChoices && len(a.Choices) > 0, "choices", "has no effect with as: "+a.As, "remove it, or set as: choices")
 	wrong(a.As == asChoices && len(a.Choices) == 0, "choices", "is empty", "list the actions, each with a name and its JSON")
 	wrong(len(a.Choices) > wire.MaxActions, "choices", fmt.Sprintf("has %d actions, at most %d", len(a.Choices), wire.MaxActions), "offer fewer")
 	seen := map[string]bool{}
 	for i, c := range a.Choices {
 		at := fmt.Sprintf("choices.%d.name", i)
 		wrong(c.Name == "" || len(c.Name) > wire.MaxName, at, fmt.Sprintf("must have 1 to %d bytes", wire.MaxName), "name the action")
-		wrong(seen[c.Name], at, fmt.Sprintf("%q is there twice", c.Name), "give each action a name of its own")
+		wrong(seen[c.Name], at, fmt.Sprintf("%q is a duplicate", c.Name), "give each action a unique name")
 		seen[c.Name] = true
 	}
 	return all
@@ -169,13 +169,13 @@ func (o Options) checkObservation() (all []error) {
 	wrong(len(b.Text) == 0 || slices.Contains(b.Text, ""), "text", "names nothing", "observation is all of it, as JSON")
 	n := 1
 	for _, d := range b.Shape {
-		wrong(d < 1 || n > wire.MaxFeatures/max(d, 1), "shape", fmt.Sprintf("%v is no shape of at most %d numbers", b.Shape, wire.MaxFeatures), "give positive sizes")
+		wrong(d < 1 || n > wire.MaxFeatures/max(d, 1), "shape", fmt.Sprintf("%v is not a shape of at most %d numbers", b.Shape, wire.MaxFeatures), "give positive sizes")
 		n *= max(d, 1)
 	}
-	wrong(len(b.Features) > 0 && len(b.Shape) == 0, "shape", "is missing, and features are asked for", "say the shape of the features, such as [4]")
-	wrong(len(b.Features) == 0 && len(b.Shape) > 0, "features", "is missing, and their shape is given", "name the fields with the numbers")
-	wrong(b.Mask != "" && b.Legal != "", "legal", "is given, and so is mask", "name one of the two")
-	wrong((b.Mask != "" || b.Legal != "") && !discrete, "mask", "or legal has no use with action.as: "+o.Action.As, "remove it, or list choices")
+	wrong(len(b.Features) > 0 && len(b.Shape) == 0, "shape", "is missing, but features are set", "say the shape of the features, such as [4]")
+	wrong(len(b.Features) == 0 && len(b.Shape) > 0, "features", "is missing, but their shape is set", "name the fields with the numbers")
+	wrong(b.Mask != "" && b.Legal != "", "legal", "cannot be combined with mask", "name one of the two")
+	wrong((b.Mask != "" || b.Legal != "") && !discrete, "mask", "or legal has no effect with action.as: "+o.Action.As, "remove it, or list choices")
 	return all
 }
 
@@ -189,7 +189,7 @@ func (o Options) base() (string, error) {
 	case err != nil || u.Host == "" || schemes[u.Scheme] == "":
 		return "", fmt.Errorf("%q is not an address of http, https, ws or wss", wire.Clean(o.URL, 200))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("has more than an address and a path; keys belong into headers")
+		return "", errors.New("contains more than an address and a path; put keys into headers")
 	}
 	u.Scheme = schemes[u.Scheme]
 	return strings.TrimSuffix(u.String(), "/"), nil

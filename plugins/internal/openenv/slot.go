@@ -77,7 +77,7 @@ func (s *slot) begin(ctx context.Context, seed uint64) (frame, error) {
 		return f, fmt.Errorf("%d metrics and infos in one answer, less than %d are taken", len(f.events), wire.MaxEvents)
 	case a.Done:
 		return f, errors.New("the episode is over right after its reset")
-	case f.reward != 0: // nobody has acted
+	case f.reward != 0: // no action was taken yet
 		raw := fmt.Sprint(f.reward)
 		f.events, f.reward = append(f.events, env.Event{Kind: env.EventInfo, Name: "reset_reward", Message: raw}), 0
 	}

@@ -1,7 +1,7 @@
 // Package planner is the policy plug-in planner, which plays htdag by rules, in
 // both of its forms: the baseline that a learned policy has to beat.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package planner
 
 import "github.com/merit-rl/merit/sdk/plugin"

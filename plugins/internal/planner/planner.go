@@ -20,7 +20,7 @@ func (p planner) Spec() plugin.PolicySpec { return plugin.PolicySpec{Model: "rul
 func (p planner) Act(_ context.Context, r *plugin.Request) (plugin.Decision, error) {
 	tasks := read(r.Text)
 	if len(tasks) == 0 {
-		return plugin.Decision{}, fmt.Errorf("this is no plan of htdag: %.60q", r.Text)
+		return plugin.Decision{}, fmt.Errorf("this is not a plan of htdag: %.60q", r.Text)
 	}
 	if len(r.Actions) == 0 {
 		raw, err := p.answer(tasks)

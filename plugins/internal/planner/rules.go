@@ -45,7 +45,7 @@ func Defaults() Options {
 	}
 }
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check() error {
 	var errs []error
 	for key, value := range map[string]int{
@@ -53,12 +53,12 @@ func (o Options) check() error {
 		"three_from": o.ThreeFrom,
 	} {
 		if value < 1 {
-			errs = append(errs, plugin.Problem(key, fmt.Sprintf("must be a size of 1 or more, not %d", value), "remove the key to have the default"))
+			errs = append(errs, plugin.Problem(key, fmt.Sprintf("must be a size of 1 or more, not %d", value), "remove the key to use the default"))
 		}
 	}
 	for key, words := range map[string][]string{"lead": o.Lead, "check": o.Check, "in_order": o.InOrder, "analyse": o.Analyse, "write": o.Write} {
 		if slices.Contains(words, "") {
-			errs = append(errs, plugin.Problem(key, "has an empty word, which every text has", "remove it"))
+			errs = append(errs, plugin.Problem(key, "contains an empty word, which matches every text", "remove it"))
 		}
 	}
 	return errors.Join(errs...)

@@ -77,11 +77,11 @@ func TestAnswer(t *testing.T) {
 // Promise: what is no plan of htdag, and wrong options, are errors that say so.
 func TestWrong(t *testing.T) {
 	_, err := decide(t, "######\n#@$.#", actions, nil)
-	require.ErrorContains(t, err, "this is no plan of htdag")
+	require.ErrorContains(t, err, "this is not a plan of htdag")
 	_, err = decide(t, shown, actions, make([]byte, len(actions)))
 	require.ErrorContains(t, err, "no action is available")
 	_, err = Definition().Open(plugin.PolicySetup{}, json.RawMessage(`{"three_from": 0, "split_from": {"write": -1}, "lead": [""]}`))
-	for _, want := range []string{"options.three_from: must be a size", "options.split_from.write: must be a size", "options.lead: has an empty word"} {
+	for _, want := range []string{"options.three_from: must be a size", "options.split_from.write: must be a size", "options.lead: contains an empty word"} {
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -58,7 +58,7 @@ func (e *environment) NewSlot() (plugin.Slot, error) {
 	return &writer{episode: episode{env: e}}, nil
 }
 
-// Close ends connections to models.
+// Close closes connections to models.
 func (e *environment) Close() error {
 	var errs []error
 	for _, c := range []io.Closer{e.workers, e.voice} {

@@ -98,8 +98,8 @@ func TestWrongOptions(t *testing.T) {
 		  "stakeholder": {"kind": "ghost", "urll": "x"}, "workers": {"kind": "ants", "count": 1}, "shares": {"test": 1}}`: {
 			`options.form: must be choice or json, not "xml"`,
 			"options.drawn: must be a share, not 2",
-			`options.domains[0]: there is no domain "music"`,
-			"options.size: [3 9] is no range within 1 to 8",
+			`options.domains[0]: "music" is not a domain`,
+			"options.size: [3 9] is not a range within 1 to 8",
 			"options.hinted: must be a share, not -1",
 			"options.questions: must be 0 to 10, not 11",
 			"options.criteria: must be 1 to 40, not 0",
@@ -119,7 +119,7 @@ func TestWrongOptions(t *testing.T) {
 		`{"questions": 0}`:                      {"options.min_questions:"},
 		`{"questions": 3, "min_questions": -1}`: {"options.min_questions:"},
 		`{"workers": {"kind": "recorded"}}`:     {"options.workers.file: no file of outputs is named"},
-		`{"rubrics": "./nowhere"}`:              {"nowhere/train", "nowhere/heldout", "there is no such folder"},
+		`{"rubrics": "./nowhere"}`:              {"nowhere/train", "nowhere/heldout", "the folder does not exist"},
 	} {
 		_, err := Definition().Open(plugin.Setup{Slots: 1, Split: plugin.Train}, json.RawMessage(options))
 		require.Error(t, err, options)

@@ -54,7 +54,7 @@ func newMenu(removes bool) *menu {
 	return m
 }
 
-// names are those of the actions.
+// names returns the names of the actions.
 func (m *menu) names() []string {
 	all := make([]string, len(m.choices))
 	for i := range m.choices {

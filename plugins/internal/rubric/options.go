@@ -16,7 +16,7 @@ const (
 	formJSON   = "json"   // free text of JSON
 )
 
-// Options is what a user may set. A range is [least, most].
+// Options are the options that a user may set. A range is [least, most].
 type Options struct {
 	Form         string        `json:"form"`          // choice or json
 	Rubrics      string        `json:"rubrics"`       // folder with the truths that people wrote, in train and heldout; empty = all are drawn
@@ -51,17 +51,17 @@ func (o Options) check(split string) error {
 	}
 	for i, name := range o.Domains {
 		if !slices.Contains(catalogue.Domains(), catalogue.Domain(name)) {
-			p.Add(fmt.Sprintf("domains[%d]", i), "one of document, table, code", "there is no domain %q", name)
+			p.Add(fmt.Sprintf("domains[%d]", i), "one of document, table, code", "%q is not a domain", name)
 		}
 	}
 	if o.Size[0] < 1 || o.Size[1] < o.Size[0] || o.Size[1] > mostDrawn {
-		p.Add("size", "write [least, most], as [3, 5]", "%v is no range within 1 to %d", o.Size, mostDrawn)
+		p.Add("size", "write [least, most], as [3, 5]", "%v is not a range within 1 to %d", o.Size, mostDrawn)
 	}
 	for _, share := range []struct {
 		key   string
 		value float64
 	}{{"drawn", o.Drawn}, {"hinted", o.Hinted}} {
-		if !(share.value >= 0 && share.value <= 1) { // also NaN
+		if !(share.value >= 0 && share.value <= 1) { // also rejects NaN
 			p.Add(share.key, "0 is never, 1 is always", "must be a share, not %v", share.value)
 		}
 	}
@@ -70,11 +70,11 @@ func (o Options) check(split string) error {
 		value, low, high int
 	}{{"questions", o.Questions, 0, 10}, {"criteria", o.Criteria, 1, 40}, {"attempts", o.Attempts, 1, 10}, {"variants", o.Variants, 1, 1 << 20}} {
 		if n.value < n.low || n.value > n.high {
-			p.Add(n.key, "remove the key to have the default", "must be %d to %d, not %d", n.low, n.high, n.value)
+			p.Add(n.key, "remove the key to use the default", "must be %d to %d, not %d", n.low, n.high, n.value)
 		}
 	}
 	if most := min(o.Questions, mostFirst); o.MinQuestions < 0 || o.MinQuestions > most {
-		p.Add("min_questions", "1 is the default; 0 lets who asks nothing write", "must be 0 to %d, and not above questions, not %d", mostFirst, o.MinQuestions)
+		p.Add("min_questions", "1 is the default; 0 allows a rubric without questions", "must be 0 to %d, and not above questions, not %d", mostFirst, o.MinQuestions)
 	}
 	p.Shares(o.Shares, 0.1)
 	return errors.Join(append(append(p, o.Stakeholder.check()...), under("workers", o.Workers.Validate())...)...)

@@ -50,7 +50,7 @@ func newSource(o Options, split string) (*source, error) {
 		}
 		s.written = slices.DeleteFunc(slices.Clone(s.written), func(t *truth.Truth) bool { return !slices.Contains(o.domains(), t.Domain) })
 		if len(s.written) == 0 {
-			return nil, plugin.Problem("rubrics", fmt.Sprintf("none of the truths for split %s is of the domains %v", split, o.domains()), "write one, or remove domains")
+			return nil, plugin.Problem("rubrics", fmt.Sprintf("none of the truths for split %s is in the domains %v", split, o.domains()), "write one, or remove domains")
 		}
 	}
 	s.drawing = truth.Drawing{Domains: o.domains(), Size: o.Size, Hinted: o.Hinted, Accept: func(key string) bool {

@@ -5,12 +5,12 @@
 // is +1 when the level is solved and 0 otherwise; shaping is left to reward
 // modules, which see the boards in the conversation.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package sokoban
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "sokoban",

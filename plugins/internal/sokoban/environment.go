@@ -134,7 +134,7 @@ func (s *slot) show(turn *plugin.Turn) {
 	}
 }
 
-// String draws the board with its clock.
+// String draws the board and the step count.
 func (s *slot) String() string {
 	return fmt.Sprintf("%s\nstep %d of %d", s.board.Text(), s.steps, s.env.spec.MaxSteps)
 }

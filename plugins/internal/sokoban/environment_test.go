@@ -166,8 +166,8 @@ func TestWrongOptions(t *testing.T) {
 		},
 		`{"size": 9}`: {"options.size: must be 5 to 8, not 9"},
 		`{"walls": [3, 20], "optimum": 0}`: {
-			"options.walls: [3, 20] is no range from 0 to 13, which is the room there is",
-			"options.optimum: [0, 0] is no range that begins between 1 and max_steps",
+			"options.walls: [3, 20] is not a range from 0 to 13, the number of free cells",
+			"options.optimum: [0, 0] is not a range that starts between 1 and max_steps",
 		},
 		`[]`: {"options: must be a section with keys below it"},
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	Size          int           `json:"size"`           // generator: side of the board with its outer walls
 	Boxes         int           `json:"boxes"`          // generator
@@ -21,7 +21,7 @@ type Options struct {
 	Levels        Levels        `json:"levels"`         // files instead of the generator
 	Shares        plugin.Shares `json:"shares"`         // how levels are dealt to the splits
 	OptimumStates int           `json:"optimum_states"` // files: most states of the search for a level's shortest solution, which optimality_gap needs; 0 = none
-	MaxSteps      int           `json:"max_steps"`      // then an episode is truncated
+	MaxSteps      int           `json:"max_steps"`      // the step at which an episode is truncated
 	Features      string        `json:"features"`       // ego or grid
 }
 
@@ -86,7 +86,7 @@ func (l Levels) given() bool { return l.Path != "" || l.BySplit != nil }
 // given away: what is trained on is tested nowhere.
 func splits() []string { return []string{plugin.Train, plugin.Validation, plugin.Test} }
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
@@ -122,9 +122,9 @@ func (o Options) checkGenerator(p *plugin.Problems) {
 		return
 	}
 	if w := o.Walls; w.Min < 0 || w.Max < w.Min || w.Max+2*o.Boxes+1 > inner {
-		p.Add("walls", "[0, 3] suits a board of 6", "[%d, %d] is no range from 0 to %d, which is the room there is", w.Min, w.Max, inner-2*o.Boxes-1)
+		p.Add("walls", "[0, 3] suits a board of 6", "[%d, %d] is not a range from 0 to %d, the number of free cells", w.Min, w.Max, inner-2*o.Boxes-1)
 	}
 	if m := o.Optimum; m.Min < 1 || m.Max < m.Min || m.Min > o.MaxSteps {
-		p.Add("optimum", "[3, 20] suits one box", "[%d, %d] is no range that begins between 1 and max_steps", m.Min, m.Max)
+		p.Add("optimum", "[3, 20] suits one box", "[%d, %d] is not a range that starts between 1 and max_steps", m.Min, m.Max)
 	}
 }

@@ -7,12 +7,12 @@
 // from a list of concrete calls (form: choice) in the same world, before the
 // same judge.
 //
-// It is written against sdk/plugin only, as anybody's would be.
+// It uses only sdk/plugin, as any other plug-in would.
 package toolbox
 
 import "github.com/merit-rl/merit/sdk/plugin"
 
-// Definition is what the plug-in offers.
+// Definition returns the definition of the plug-in.
 func Definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "toolbox",

@@ -36,7 +36,7 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 	e := &environment{options: o, config: o.tasks(setup.Split), tasks: map[uint64]*task.Task{}}
 	for _, split := range []string{plugin.Train, plugin.Validation, plugin.Test} { // the splits share what there is
 		if _, err := task.Draw(o.tasks(split), 0); err != nil {
-			return nil, plugin.Problem("kinds", "there are too few such tasks for split "+split+": "+err.Error(), "widen calls, raise things, or allow more kinds")
+			return nil, plugin.Problem("kinds", "too few such tasks exist for split "+split+": "+err.Error(), "widen calls, raise things, or allow more kinds")
 		}
 	}
 	if o.Form == formChoice {

@@ -79,8 +79,8 @@ func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"form": "json", "calls": [3, 2], "kinds": ["fly"], "things": 1, "distractors": 7, "ordered": 2, "errors": {"transient": -1, "permision": 1}, "reward": {"progress": 0.5, "error": 2}, "shares": {"test": 1}}`: {
 			`options.form: must be tools or choice, not "json"`,
-			"options.calls: [3 2] is no range within 1 to 16",
-			`options.kinds[0]: there is no kind "fly"`,
+			"options.calls: [3 2] is not a range within 1 to 16",
+			`options.kinds[0]: "fly" is not a kind`,
 			"options.things: must be 2 to 12, not 1",
 			"options.distractors: must be 0 to 6, not 7",
 			"options.ordered: must be 0 to 1, not 2",
@@ -91,8 +91,8 @@ func TestWrongOptions(t *testing.T) {
 			"options.shares: validation 0.1 and test 1 must be positive",
 		},
 		`{"form": "choice", "things": 7}`:          {"options.things: must be 2 to 6, not 7"},
-		`{"calls": [2, 12]}`:                       {"options.max_steps: must be more than calls' end, 12"},
-		`{"calls": [9, 9], "kinds": ["add_note"]}`: {"options.kinds: there are too few such tasks"},
+		`{"calls": [2, 12]}`:                       {"options.max_steps: must be more than the maximum of calls, 12"},
+		`{"calls": [9, 9], "kinds": ["add_note"]}`: {"options.kinds: too few such tasks exist"},
 	} {
 		_, err := Definition().Open(plugin.Setup{Slots: 1, Split: plugin.Train}, json.RawMessage(options))
 		require.Error(t, err, options)

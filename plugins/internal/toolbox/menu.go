@@ -161,7 +161,7 @@ func (m *menu) addTimes(t world.Tool) {
 	}
 }
 
-// names are those of the actions.
+// names returns the names of the actions.
 func (m *menu) names() []string {
 	all := make([]string, len(m.choices))
 	for i := range m.choices {

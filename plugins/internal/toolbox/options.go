@@ -17,7 +17,7 @@ const (
 	formChoice = "choice" // one of a list of concrete calls
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	Form        string        `json:"form"`        // tools or choice
 	Calls       [2]int        `json:"calls"`       // how many calls a task needs if none fails, [min, max]
@@ -28,7 +28,7 @@ type Options struct {
 	IDs         float64       `json:"ids"`         // share of the things that a request names by an id, too
 	Errors      Errors        `json:"errors"`      // faults that are put into the world
 	Reward      Reward        `json:"reward"`      // what calls are worth before the end
-	MaxSteps    int           `json:"max_steps"`   // then an episode is truncated
+	MaxSteps    int           `json:"max_steps"`   // the step at which an episode is truncated
 	Shares      plugin.Shares `json:"shares"`      // how requests are dealt to the splits
 }
 
@@ -62,7 +62,7 @@ const mostChoices = 6
 // mostCalls bounds what a task may need.
 const mostCalls = 16
 
-// check returns everything that is wrong with o.
+// check returns all problems of o.
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
@@ -70,13 +70,13 @@ func (o Options) check(split string) error {
 		p.Add("form", "tools is for language models, choice for a network", "must be tools or choice, not %q", o.Form)
 	}
 	if c := o.Calls; c[0] < 1 || c[1] < c[0] || c[1] > mostCalls {
-		p.Add("calls", "[1, 2] is a good start", "%v is no range within 1 to %d", c, mostCalls)
+		p.Add("calls", "[1, 2] is a good start", "%v is not a range within 1 to %d", c, mostCalls)
 	} else if o.MaxSteps <= c[1] {
-		p.Add("max_steps", "leave room for errors: three times calls' end", "must be more than calls' end, %d, for the end of an episode is a step, too, not %d", c[1], o.MaxSteps)
+		p.Add("max_steps", "leave room for errors: three times the maximum of calls", "must be more than the maximum of calls, %d, because the end of an episode is a step too, not %d", c[1], o.MaxSteps)
 	}
 	for i, name := range o.Kinds {
 		if !slices.Contains(task.Names(), name) {
-			p.Add(fmt.Sprintf("kinds[%d]", i), "one of "+strings.Join(task.Names(), ", "), "there is no kind %q", name)
+			p.Add(fmt.Sprintf("kinds[%d]", i), "one of "+strings.Join(task.Names(), ", "), "%q is not a kind", name)
 		}
 	}
 	if most := o.mostThings(); o.Things < 2 || o.Things > most {
@@ -89,7 +89,7 @@ func (o Options) check(split string) error {
 		"ordered": o.Ordered, "ids": o.IDs, "errors.transient": o.Errors.Transient,
 		"errors.missing": o.Errors.Missing, "errors.permission": o.Errors.Permission,
 	} {
-		if !(share >= 0 && share <= 1) { // also NaN
+		if !(share >= 0 && share <= 1) { // also rejects NaN
 			p.Add(key, "0 is never, 1 is always", "must be 0 to 1, not %v", share)
 		}
 	}
@@ -120,7 +120,7 @@ func (o Options) menu() task.Menu {
 	return task.Wide(o.Things)
 }
 
-// tools are those on offer.
+// tools returns the tools on offer.
 func (o Options) tools() (all []world.Tool) {
 	for t := range world.SendMessage + world.Tool(o.Distractors) {
 		all = append(all, t)

@@ -10,20 +10,20 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Reader reads JSON values out of a text. The text must be UTF-8.
+// Reader reads JSON values from a text. The text must be UTF-8.
 type Reader struct {
-	// Commas, if not nil, allows a comma before a closing brace or bracket, and
-	// counts them.
+	// Commas, if it is not nil, allows a comma before a closing brace or bracket, and counts
+	// these commas.
 	Commas *int
 	text   []byte
 	at     int
 	line   int
 }
 
-// NewReader reads text from its beginning.
+// NewReader returns a reader at the start of text.
 func NewReader(text []byte) *Reader { return &Reader{text: text, line: 1} }
 
-// JSON reads a text that is one JSON value, as RFC 8259 has it.
+// JSON parses a text that is one JSON value, as defined in RFC 8259.
 func JSON(text []byte) (*Node, error) {
 	r := NewReader(text)
 	n, err := r.Value()
@@ -36,7 +36,7 @@ func JSON(text []byte) (*Node, error) {
 	return n, nil
 }
 
-// Seek goes on to the next byte c and reports whether there is one.
+// Seek moves to the next byte c and reports whether there is one.
 func (r *Reader) Seek(c byte) bool {
 	skipped := bytes.IndexByte(r.text[r.at:], c)
 	if skipped < 0 {
@@ -47,8 +47,8 @@ func (r *Reader) Seek(c byte) bool {
 	return true
 }
 
-// Offset is where in the text the reader is: behind what it has read, or where
-// it met what it could not read.
+// Offset returns the position of the reader: after the last value, or at the first byte that
+// it could not read.
 func (r *Reader) Offset() int { return r.at }
 
 // Ended skips white space and reports whether the text ends there.
@@ -73,7 +73,7 @@ func (r *Reader) space() {
 	r.skip(to)
 }
 
-// next skips white space and gives the byte that is there; 0 at the end.
+// next skips white space and returns the next byte, or 0 at the end.
 func (r *Reader) next() byte {
 	if r.Ended() {
 		return 0
@@ -83,7 +83,7 @@ func (r *Reader) next() byte {
 
 func (r *Reader) fail(what, hint string) error { return &Error{Line: r.line, What: what, Hint: hint} }
 
-// unexpected says what stands where something else should.
+// unexpected returns the error that something other than wanted was found.
 func (r *Reader) unexpected(wanted string) error {
 	if r.at == len(r.text) {
 		return r.fail("the text ends where "+wanted+" should be", "it may have been cut off: write the whole of it, or a shorter one")
@@ -152,8 +152,8 @@ func (r *Reader) list(n *Node, depth int) error {
 	})
 }
 
-// sequence reads elements with commas between them, from the bracket at which
-// the reader is to the one that closes it.
+// sequence reads elements separated by commas, from the opening bracket at the reader to the
+// closing one.
 func (r *Reader) sequence(closing byte, element func() error) error {
 	r.at++
 	if r.next() == closing {
@@ -181,7 +181,7 @@ func (r *Reader) sequence(closing byte, element func() error) error {
 	}
 }
 
-// string reads a string, at whose first quote the reader is.
+// string reads a string, starting at its first quote.
 func (r *Reader) string(into *string) error {
 	end := r.at + 1
 	for ; end < len(r.text) && r.text[end] != '"'; end++ {
@@ -214,7 +214,7 @@ func (r *Reader) number(into *float64) error {
 	if !json.Valid(r.text[r.at:end]) {
 		return r.fail("a number is not written as JSON has it", "write it as 0.25, 3 or 1e-3")
 	}
-	*into, _ = strconv.ParseFloat(string(r.text[r.at:end]), 64) // beyond its range: infinite
+	*into, _ = strconv.ParseFloat(string(r.text[r.at:end]), 64) // out of range: infinite
 	r.at = end
 	return nil
 }

@@ -1,14 +1,14 @@
-// Package tree reads JSON and YAML as trees that hide nothing: keys that stand
-// twice are there twice, every value knows its line, and what is wrong is an
-// error with its line. Trees are bounded by the text and by Depth.
+// Package tree parses JSON and YAML into trees that hide nothing: duplicate keys are kept,
+// every value has its line, and errors have a line. The size of a tree is limited by the text
+// and by Depth.
 package tree
 
 import "fmt"
 
-// Depth is how deep values may lie in each other.
+// Depth is the maximum nesting depth of values.
 const Depth = 32
 
-// Kind is what a node is, in words for a message.
+// Kind is the kind of a node, as a word for messages.
 type Kind string
 
 // The kinds of nodes.
@@ -24,7 +24,7 @@ const (
 // Node is a value.
 type Node struct {
 	Kind    Kind
-	Line    int      // where it begins, from 1
+	Line    int      // first line, from 1
 	Text    string   // of Text
 	Number  float64  // of Number; may be infinite or NaN
 	Members []Member // of Object, in order
@@ -34,7 +34,7 @@ type Node struct {
 // Member is a key of an object with its value.
 type Member struct {
 	Key   string
-	Line  int // of the key
+	Line  int // line of the key
 	Value *Node
 }
 
@@ -48,12 +48,12 @@ func (n *Node) Has(key string) bool {
 	return false
 }
 
-// Error is text that cannot be read.
+// Error is a syntax error.
 type Error struct {
 	Line int // from 1
 	What string
 	Hint string
 }
 
-// Error says what and where.
+// Error says what is wrong and where.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }

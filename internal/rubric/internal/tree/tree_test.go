@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain is a tree as the standard library decodes it; of keys that stand twice
-// the last counts.
+// plain is a tree as the standard library decodes it; the last of duplicate keys counts.
 func plain(n *Node) any {
 	switch n.Kind {
 	case Object:
@@ -56,8 +55,8 @@ func deep(v any, depth int) (any, bool) {
 	return v, depth <= Depth
 }
 
-// FuzzJSON: the reader takes what the standard library takes, and gives the same
-// values, but for numbers beyond their range and for depth.
+// FuzzJSON: the reader accepts what the standard library accepts, with the same values, except
+// for numbers out of range and for depth.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"a": [1, -2.5e-3, true, false, null, "b\n\u00e9\ud83d\ude00"], "a": {}}`, `[]`, ` 3 `, `"`, `{"a":1,}`, `01`, `1e999`, `tru`, "\"\x01\"", `"\x"`, `{"a" 1}`, `[1 2]`, `[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]`,
@@ -68,7 +67,7 @@ func FuzzJSON(f *testing.F) {
 		n, err := JSON(text)
 		var want any
 		if json.Unmarshal(text, &want) != nil {
-			if json.Valid(text) { // a number beyond its range
+			if json.Valid(text) { // a number out of range
 				return
 			}
 			require.Error(t, err)
@@ -82,7 +81,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// Promise: every value and key knows its line.
+// Promise: every value and key has its line.
 func TestLines(t *testing.T) {
 	for name, read := range map[string]func([]byte) (*Node, error){"JSON": JSON, "YAML": YAML} {
 		n, err := read([]byte("{\n\"a\": [\n1,\n{\"b\":\n2}]\n}"))
@@ -95,8 +94,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Promise: YAML that would take minutes to parse is an error with its line; text
-// in quotes or in a block is one word, however long.
+// Promise: YAML that would take minutes to parse is an error with its line; text in quotes or
+// in a block is one token of any length.
 func TestTooMuchYAML(t *testing.T) {
 	for _, part := range []string{"[", "{", "- ", "{a: "} {
 		_, err := YAML([]byte("a: 1\nb:\n  " + strings.Repeat(part, 80_000)))
@@ -107,7 +106,7 @@ func TestTooMuchYAML(t *testing.T) {
 	require.Len(t, n.Members[0].Value.Text, 200_000)
 }
 
-// FuzzYAML: whatever the text, the answer comes and is a tree or an error.
+// FuzzYAML: any text results in a tree or an error.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{"a: [1, .inf, -.nan, 5e-3, 0x10]\n? b\n: c\n", "- |\n  x\n- >-\n  y\n", "&a b", "*a", "!!str 3", "a: {b: ", "---\n---\n", "<<: {}", "\t", "'", "[[[[[[", "a:\n b:\n  - c\n d"} {
 		f.Add([]byte(text))

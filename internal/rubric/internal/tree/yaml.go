@@ -14,12 +14,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxTokens bounds what is parsed: the time that the library takes grows with the
-// square of it, and can be minutes for a quarter of a megabyte of brackets.
+// maxTokens limits the input of the parser: its time grows with the square of the number of
+// tokens, and can be minutes for a quarter of a megabyte of brackets.
 const maxTokens = 1 << 14
 
-// YAML reads a text that is one YAML document. Anchors, aliases, tags and keys
-// that are no text are errors.
+// YAML parses a text that is one YAML document. Anchors, aliases, tags and keys that are not
+// text are errors.
 func YAML(text []byte) (*Node, error) {
 	tokens := lexer.Tokenize(string(text))
 	if n := len(tokens); n > maxTokens {
@@ -105,7 +105,7 @@ func (n *Node) scalar(from ast.Node) error {
 	switch s := from.(type) {
 	case *ast.StringNode:
 		n.Kind, n.Text = Text, s.Value
-		// 5e-3 is a number of YAML 1.2 and text to this library.
+		// 5e-3 is a number in YAML 1.2 and text for this library.
 		if s.Token.Type == token.StringType && s.Value != "" && strings.Trim(s.Value, "0123456789+-.eE") == "" {
 			if x, err := strconv.ParseFloat(s.Value, 64); err == nil {
 				n.Kind, n.Number = Number, x

@@ -1,5 +1,4 @@
-// Package viewtest has an episode with a rubric, for the tests of what shows
-// such episodes.
+// Package viewtest provides an episode with a rubric for tests of views.
 package viewtest
 
 import (
@@ -13,9 +12,9 @@ import (
 
 const rule = "def rule(output, task):\n    words = len(output[\"text\"].split())\n    return max(0, 1 - words / 400)\n"
 
-// Episode returns an episode in which a rubric was written and scored. All that
-// strangers say in it ends in tail. The written rubric agrees with the true one
-// as far as skill says, from 0 to 1, and below 0.5 one of its rules fails.
+// Episode returns an episode in which a rubric was written and scored. All untrusted texts in
+// it end in tail. Skill, from 0 to 1, says how far the written rubric agrees with the true
+// one; below 0.5, one of its rules fails.
 func Episode(id, tail string, seed uint64, skill float64) *rl.Trajectory {
 	truth := &rubric.Rubric{Name: "outage-report" + tail, Description: "A short report that names what was done and who does what next." + tail, Criteria: []rubric.Criterion{
 		{Name: "short" + tail, Description: "Fits on half a page." + tail, Weight: 0.5, Rule: rubric.Rule{Language: rubric.Python, Code: rule + tail}},
@@ -58,7 +57,7 @@ func Episode(id, tail string, seed uint64, skill float64) *rl.Trajectory {
 	return t
 }
 
-// evaluation returns an empty one of r.
+// evaluation returns an empty evaluation of r.
 func evaluation(r *rubric.Rubric) *rubric.Evaluation {
 	e := &rubric.Evaluation{}
 	for _, c := range r.Criteria {
@@ -80,7 +79,7 @@ func fill(e *rubric.Evaluation, i int, scores ...float64) float64 {
 	return total
 }
 
-// fail makes a criterion fail on all outputs but the first.
+// fail makes a criterion fail on all outputs except the first.
 func fail(e *rubric.Evaluation, criterion int, tail string) {
 	for i := 1; i < len(e.Totals); i++ {
 		e.Criteria[criterion].Verdicts[i] = rubric.Verdict{Outcome: reward.OutOfFuel, Reason: "the rule used up its fuel" + tail}
@@ -91,7 +90,7 @@ func fail(e *rubric.Evaluation, criterion int, tail string) {
 func text(value any) json.RawMessage {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // it is this package's own
+		panic(err) // the value is defined in this package
 	}
 	return data
 }

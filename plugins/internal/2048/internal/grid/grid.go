@@ -26,7 +26,7 @@ const (
 	Right
 )
 
-// Names are the moves as people write them.
+// Names returns the names of the moves.
 func Names() []string { return []string{"up", "down", "left", "right"} }
 
 // Tables are what every row becomes.

@@ -32,7 +32,7 @@ func (g Grid) Append(dst []byte) []byte {
 	return dst
 }
 
-// Parse reads what Append wrote.
+// Parse reads the output of Append.
 func Parse(text string) (Grid, error) {
 	fields := strings.Fields(text)
 	if len(fields) != Cells {

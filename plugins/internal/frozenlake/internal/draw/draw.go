@@ -26,7 +26,7 @@ type Config struct {
 	Sides [2]int     // smallest and largest
 	Holes [2]float64 // smallest and largest share of the cells
 	Moves int        // most moves of the shortest way
-	// Accept says whether a lake of this hash is wanted, which is how splits
+	// Accept reports whether a lake of this hash is wanted, which is how splits
 	// are kept apart: twins have one hash.
 	Accept func(hash uint64) bool
 }

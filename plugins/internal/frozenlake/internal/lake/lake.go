@@ -21,7 +21,7 @@ const (
 	Up
 )
 
-// Names are the moves as people write them.
+// Names returns the names of the moves.
 func Names() []string { return []string{"left", "down", "right", "up"} }
 
 // Outcomes is how many places a move on slippery ice may lead to, each as

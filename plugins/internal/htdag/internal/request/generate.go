@@ -17,7 +17,7 @@ type Config struct {
 	Fresh    int    // share of tasks that need a lead …
 	Careful  int    // … a check …
 	InOrder  int    // … or their work in order
-	// Accept says whether a request, by a hash of its text, may be drawn.
+	// Accept reports whether a request, by a hash of its text, may be drawn.
 	Accept func(hash uint64) bool
 }
 

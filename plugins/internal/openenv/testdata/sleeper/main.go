@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-// Options is what a user may set.
+// Options are the options that a user may set.
 type Options struct {
 	Sleep time.Duration `json:"sleep"`
 }

@@ -34,7 +34,7 @@ func NewVoice(c chat.Config) (*Voice, error) {
 	return &Voice{client: client}, nil
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (v *Voice) Close() error {
 	v.client.Close()
 	return nil

@@ -35,9 +35,9 @@ func Folder(dir string) ([]*Truth, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		what := "there is no file of a truth (*.yaml) in it"
+		what := "it contains no file of a truth (*.yaml)"
 		if _, err := os.Stat(dir); err != nil {
-			what = "there is no such folder"
+			what = "the folder does not exist"
 		}
 		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: dir, What: what,
 			Hint: "a folder of truths has the folders train and heldout, with a file for each truth"}
@@ -53,7 +53,7 @@ func Folder(dir string) ([]*Truth, error) {
 			continue
 		}
 		if other, taken := names[t.Name]; taken {
-			errs = append(errs, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: file, What: fmt.Sprintf("is called %q, as %s", t.Name, other), Hint: "give each truth a name of its own"})
+			errs = append(errs, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: file, What: fmt.Sprintf("is called %q, as %s", t.Name, other), Hint: "give each truth a unique name"})
 		}
 		names[t.Name] = file
 		all = append(all, t)
@@ -112,8 +112,8 @@ func (t *Truth) Validate() []error {
 	for i, c := range t.Criteria {
 		at := fmt.Sprintf("criteria[%d]", i)
 		c.check(&p, at, t.Domain)
-		p.Check(!names[c.Name], at+".name", c.Name, "give each criterion a name of its own")
-		p.Check(c.Aspect == "" || !aspects[c.Aspect], at+".aspect", c.Aspect, "an aspect can have one criterion: leave it out of the other")
+		p.Check(!names[c.Name], at+".name", c.Name, "give each criterion a unique name")
+		p.Check(c.Aspect == "" || !aspects[c.Aspect], at+".aspect", c.Aspect, "an aspect can have one criterion: remove it from the other")
 		names[c.Name], aspects[c.Aspect] = true, true
 		sum += c.Weight
 	}
@@ -134,7 +134,7 @@ func (c *Criterion) check(p *fault.Problems, at string, d catalogue.Domain) {
 	p.Check(c.Weight > 0 && c.Weight <= 1, at+".weight", c.Weight, "a weight is above 0, and those of a truth sum to 1")
 	if known := len(catalogue.Of(d)) > 0; known && (c.Aspect != "" || c.Level != "") { // of a domain that there is not, nothing can be said
 		if _, _, ok := catalogue.Find(d, c.Aspect, c.Level); !ok {
-			p.Invalid(at+".aspect", fmt.Sprintf("the catalogue of %q has no aspect %q of level %q", d, c.Aspect, c.Level), "one of "+levels(d)+"; or leave out both where nothing covers the criterion")
+			p.Invalid(at+".aspect", fmt.Sprintf("the catalogue of %q has no aspect %q of level %q", d, c.Aspect, c.Level), "one of "+levels(d)+"; or omit both if nothing covers the criterion")
 		}
 	}
 	switch r := c.Rule; {

@@ -56,10 +56,10 @@ func (c Config) Validate() []error {
 		p.Missing("file", "no file of outputs is named", "name the JSON Lines file, or use kind: scripted")
 	}
 	if c.File != "" && c.Kind != KindRecorded {
-		p.Invalid("file", fmt.Sprintf("is of no use with kind: %s", c.Kind), "remove it, or use kind: recorded")
+		p.Invalid("file", fmt.Sprintf("has no effect with kind: %s", c.Kind), "remove it, or use kind: recorded")
 	}
 	if c.Record != "" && c.Kind != KindModel {
-		p.Invalid("record", fmt.Sprintf("is of no use with kind: %s", c.Kind), "remove it, or use kind: model")
+		p.Invalid("record", fmt.Sprintf("has no effect with kind: %s", c.Kind), "remove it, or use kind: model")
 	}
 	if c.Kind == KindModel {
 		p = append(p, c.Config.Validate()...)

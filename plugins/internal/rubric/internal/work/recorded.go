@@ -93,7 +93,7 @@ func readOutputs(r io.Reader, path string, count int) (map[string][]rubric.Outpu
 		bad(n+1, fmt.Sprintf("cannot be read, or is longer than %d bytes", maxLine))
 	}
 	if len(tasks) == 0 && len(problems) == 0 {
-		bad(1, "there are no outputs in it")
+		bad(1, "it contains no outputs")
 	}
 	return tasks, errors.Join(problems...)
 }

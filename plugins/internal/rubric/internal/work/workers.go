@@ -13,7 +13,7 @@ type Workers interface {
 	// is a *fault.Error; there are no outputs then, and none is ever left out or
 	// empty in place of one.
 	Do(ctx context.Context, t *Task) ([]rubric.Output, error)
-	// Close ends connections.
+	// Close closes connections.
 	Close() error
 }
 

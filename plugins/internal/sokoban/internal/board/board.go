@@ -30,7 +30,7 @@ const (
 	Right
 )
 
-// Names are the moves as people write them.
+// Names returns the names of the moves.
 func Names() []string { return []string{"up", "down", "left", "right"} }
 
 // Board is a state of a level. Copy it with Set.

@@ -59,7 +59,7 @@ func TestDirections(t *testing.T) {
 // Promise: everything wrong with a level is said, and a bad one never played.
 func TestParseProblems(t *testing.T) {
 	for text, want := range map[string][]string{
-		"#####\n#@@x#\n#$$.#\n#####": {`row 2 has "x", which is no cell`, "2 players, not one", "2 boxes for 1 targets"},
+		"#####\n#@@x#\n#$$.#\n#####": {`row 2 has "x", which is not a cell`, "2 players, not one", "2 boxes for 1 targets"},
 		"#####\n#@* #\n#####":        {"nothing to solve: no box is off its target"},
 		"#####\n#@$.\n#####":         {"the player could walk out: no wall around it"},
 		"#@$.#":                      {"the board is 1 × 5; sides are 3 to 64"},

@@ -44,7 +44,7 @@ func Parse(rows []string) (*Board, []string) {
 				boxes++
 			case Target:
 			default:
-				problems = append(problems, fmt.Sprintf("row %d has %q, which is no cell", i+1, string(cell)))
+				problems = append(problems, fmt.Sprintf("row %d has %q, which is not a cell", i+1, string(cell)))
 			}
 			if cell == Target || cell == BoxOnTarget || cell == PlayerOnTarget {
 				targets++

@@ -30,7 +30,7 @@ type Config struct {
 	Boxes   int
 	Walls   Range // inside the walls around the level
 	Optimum Range // moves of the shortest solution
-	// Accept says whether a level of this symmetry hash is wanted, which is
+	// Accept reports whether a level of this symmetry hash is wanted, which is
 	// how splits are kept apart; nil wants all.
 	Accept func(hash uint64) bool
 }

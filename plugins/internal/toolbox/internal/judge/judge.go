@@ -46,7 +46,7 @@ func (j *Judge) Met(i int) bool { return j.met[i] }
 func (j *Judge) Matched() int { return j.matched }
 
 // Extra is how many effects were seen that were not wanted: side effects,
-// also where they were undone.
+// even if they were undone.
 func (j *Judge) Extra() int { return j.effects - j.matched }
 
 // Clean reports whether exactly the wanted effects were seen.
