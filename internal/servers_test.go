@@ -130,7 +130,7 @@ func TestKeysOfServers(t *testing.T) {
 		require.ErrorContains(t, open(t, everywhere, ""), everywhere, name)
 		requireAddress(t, name, func(listen string) error { return open(t, listen, good) })
 	}
-	c := serving.DefaultConfig() // its keys are made by merit serve keys, never chosen
+	c := serving.DefaultConfig() // its keys are made by merit serve key, never chosen
 	c.Listen = everywhere
 	require.ErrorContains(t, c.Check(), everywhere)
 }

@@ -150,6 +150,6 @@ func resultCases() []hostile {
 		{"group: nothing said of one", guest{group: wt.I32Const(0) + wt.Call(member) + score(1) + scored}, reward.ABIViolation, "neither"},
 		{"group: one too many", guest{group: wt.I32Const(2) + wt.Call(member) + score(1) + scored}, reward.ABIViolation, "member(2)"},
 		{"group: negative member", guest{group: wt.I32Const(-1) + wt.Call(member) + scored}, reward.ABIViolation, "member(-1)"},
-		{"group: a score before a member", guest{group: score(1) + scored}, reward.ABIViolation, "before member()"},
+		{"group: a score before a member", guest{group: score(1) + scored}, reward.ABIViolation, "before a call of member()"},
 	}
 }

@@ -35,7 +35,7 @@ func TestParseReference(t *testing.T) {
 	for _, text := range []string{"reward.py:", "reward.py:8", ":score", "reward.py:my-score", "reward.py:a b"} {
 		_, err := sandbox.ParseReference(text)
 		require.NotNil(t, fault.As(err), text)
-		require.ErrorContains(t, err, "names no function", text)
+		require.ErrorContains(t, err, "is not the name of a function", text)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestKilledFleetEvalsResumeToTheSameBytes(t *testing.T) {
 			at = regexp.MustCompile(`nats://\S+`).FindStringSubmatch(x.read("fleet.out"))
 			return at != nil
 		}, time.Minute, 10*time.Millisecond)
-		worker := x.start("worker", "--join", at[0], "--name", "one", "--quiet")
+		worker := x.start("fleet", "worker", "--join", at[0], "--name", "one", "--quiet")
 		x.kill(x.eval("two.jsonl", "--fleet", at[0]), "two.jsonl")
 		again := x.eval("two.jsonl", "--fleet", at[0], "--resume")
 		require.NoError(t, again.Wait(), again.Stderr)

@@ -121,7 +121,7 @@ func startSoak(t *testing.T) *soakRun {
 	}
 	x.fair, x.hostile = newTenant("fair"), newTenant("hostile")
 	config := file("serve.yaml", "listen: unix:s\ntenants: tenants.yaml\naccounting: usage.jsonl\naccounting_every: 1s\noperators: [fair]\nsandbox: {isolation: process}\n")
-	x.command = exec.Command("merit", "serve", "-c", config)
+	x.command = exec.Command("merit", "serve", "rewards", "-c", config)
 	x.command.Stderr = x.said
 	out, err := x.command.StdoutPipe()
 	require.NoError(t, err)

@@ -2,8 +2,8 @@
 
     python ray_workers.py 8 --join tls://10.0.0.5:4222 --key /shared/worker.key --ca /shared/server.pem
 
-Each actor holds one `merit worker`, on as many processors as --cpus says. What
-follows the number of workers goes to `merit worker` as it is. Ctrl-C drains them.
+Each actor holds one `merit fleet worker`, on as many processors as --cpus says. What
+follows the number of workers goes to `merit fleet worker` as it is. Ctrl-C drains them.
 """
 
 import argparse
@@ -16,16 +16,16 @@ import ray
 
 @ray.remote(max_restarts=-1, max_task_retries=-1)
 class Worker:
-    """A merit worker. It lives as long as the actor does: --with-parent ends it when
+    """A merit fleet worker. It lives as long as the actor does: --with-parent ends it when
     the actor is killed, however that happens."""
 
     def __init__(self, arguments):
-        self.process = subprocess.Popen(["merit", "worker", "--with-parent", *arguments], stdin=subprocess.PIPE)
+        self.process = subprocess.Popen(["merit", "fleet", "worker", "--with-parent", *arguments], stdin=subprocess.PIPE)
 
     def check(self):
         """Raises if the worker has ended by itself."""
         if self.process.poll() is not None:
-            raise RuntimeError(f"merit worker ended with exit code {self.process.returncode}")
+            raise RuntimeError(f"merit fleet worker ended with exit code {self.process.returncode}")
         return self.process.pid
 
     def drain(self):

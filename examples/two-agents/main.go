@@ -17,7 +17,7 @@ import (
 
 func main() {
 	model := flag.String("model", "http://127.0.0.1:8740/v1", "base URL of the model")
-	collect := flag.String("collect", "", "URL of merit collect; without it nothing is recorded")
+	collect := flag.String("collect", "", "URL of merit traces collect; without it nothing is recorded")
 	first, tickets := flag.Int("first", 0, "number of the first ticket"), flag.Int("tickets", 100, "how many tickets are solved")
 	times := flag.Int("times", 1, "how often each of them is")
 	round := flag.String("round", "practice", "what the traces call this pass")
@@ -50,7 +50,7 @@ func run(ctx context.Context, model, collect, round string, first, tickets, time
 		return err
 	}
 	if s := tracer.Stats(); s.Lost > 0 {
-		return fmt.Errorf("%d spans were lost: is merit collect running at %s?", s.Lost, collect)
+		return fmt.Errorf("%d spans were lost: is merit traces collect running at %s?", s.Lost, collect)
 	}
 	fmt.Fprintf(os.Stdout, "%d of %d tickets are with the right desk and solved\n", right, tickets*times)
 	return nil

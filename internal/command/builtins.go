@@ -38,9 +38,8 @@ func groups(h *console.Host) []group {
 	return []group{
 		{"Write and run rewards:", []*cobra.Command{
 			initcmd.NewCmd(h),
-			rewardcmd.NewCmd(h, registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
+			rewardcmd.NewCmd(h, reviewcmd.NewDiffCmd(h), registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
 			newEvalCmd(h),
-			reviewcmd.NewDiffCmd(h),
 			rubriccmd.NewCmd(h),
 			judgecmd.NewCmd(h),
 			newAdvantagesCmd(h),
@@ -51,11 +50,10 @@ func groups(h *console.Host) []group {
 			runscmd.NewValidateCmd(h),
 			runscmd.NewTrainCmd(h),
 			runscmd.NewRolloutCmd(h),
-			runscmd.NewEvaluateCmd(h),
 			newCompareCmd(h),
 			sweepcmd.NewCmd(h),
-			runscmd.NewPromoteCmd(h),
-			runscmd.NewRollbackCmd(h),
+			console.Group("policy", "Measure, promote and roll back policies",
+				runscmd.NewMeasureCmd(h), runscmd.NewPromoteCmd(h), runscmd.NewRollbackCmd(h)),
 		}},
 		{"Look at runs and check them:", []*cobra.Command{
 			runscmd.NewListCmd(h),
@@ -65,19 +63,13 @@ func groups(h *console.Host) []group {
 			reviewcmd.NewVerifyCmd(h),
 		}},
 		{"Learn from agents that already run:", []*cobra.Command{
-			proxycmd.NewCmd(h),
-			collectcmd.NewCmd(h),
-			tracescmd.NewCmd(h),
-			labelcmd.NewCmd(h),
+			tracescmd.NewCmd(h, collectcmd.NewCmd(h), proxycmd.NewCmd(h), labelcmd.NewCmd(h)),
 			promptcmd.NewCmd(h),
 			councilcmd.NewCmd(h),
 		}},
 		{"Serve, and use other machines:", []*cobra.Command{
 			servecmd.NewCmd(h),
-			servecmd.NewEnvironmentCmd(h),
-			servecmd.NewPolicyCmd(h),
 			fleetcmd.NewCmd(h),
-			fleetcmd.NewWorkerCmd(h),
 		}},
 		{"Set up:", append([]*cobra.Command{
 			doctorcmd.NewCmd(h),
@@ -101,4 +93,20 @@ func addGroups(cmd *cobra.Command, all []group) {
 	setUp := all[len(all)-1].title
 	cmd.SetHelpCommandGroupID(setUp)
 	cmd.SetCompletionCommandGroupID(setUp)
+}
+
+// moves are the commands that have a new name, for one release.
+var moves = []console.Move{
+	{Old: "baseline", New: []string{"policy", "measure"}},
+	{Old: "collect", New: []string{"traces", "collect"}},
+	{Old: "diff", New: []string{"reward", "diff"}},
+	{Old: "evaluate", New: []string{"policy", "measure"}},
+	{Old: "label", New: []string{"traces", "label"}},
+	{Old: "promote", New: []string{"policy", "promote"}},
+	{Old: "proxy", New: []string{"traces", "proxy"}},
+	{Old: "rollback", New: []string{"policy", "rollback"}},
+	{Old: "serve", New: []string{"serve", "rewards"}},
+	{Old: "serve-env", New: []string{"serve", "env"}},
+	{Old: "serve-policy", New: []string{"serve", "policy"}},
+	{Old: "worker", New: []string{"fleet", "worker"}},
 }

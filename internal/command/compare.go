@@ -33,7 +33,7 @@ metrics, and Welch or rank sums if the policies did not play the same starts. On
 sentence recommends promoting, iterating or falling back, according to the section
 evidence of the configuration.
 
-Compare takes files of merit evaluate --out and runs, and compares each with the first.
+Compare takes files of merit policy measure --out and runs, and compares each with the first.
 For a single run, it compares the trained policy with the policy before training. For
 several runs, it also shows how their configurations differ.`,
 		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run",

@@ -60,7 +60,7 @@ func TestDeployFilesStartWhatThereIs(t *testing.T) {
 		verbs = append(verbs, understood(t, s.Command))
 	}
 	slices.Sort(verbs)
-	require.Equal(t, []string{"fleet serve", "train", "worker"}, verbs)
+	require.Equal(t, []string{"fleet serve", "fleet worker", "train"}, verbs)
 
 	type object struct {
 		Kind     string
@@ -82,7 +82,7 @@ func TestDeployFilesStartWhatThereIs(t *testing.T) {
 	}
 	pod := kinds["Deployment"].Spec.Template.Spec
 	require.Len(t, pod.Containers, 1)
-	require.Equal(t, "worker", understood(t, pod.Containers[0].Args))
+	require.Equal(t, "fleet worker", understood(t, pod.Containers[0].Args))
 	require.Greater(t, pod.TerminationGracePeriodSeconds, 60, "a drain takes a minute")
 	scaled := documents[object](t, "keda.yaml")[0]
 	require.Equal(t, kinds["Deployment"].Metadata.Name, scaled.Spec.ScaleTargetRef.Name)

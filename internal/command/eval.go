@@ -64,7 +64,7 @@ Eval writes the results file atomically, and replaces an existing file only with
 --force. If eval is stopped, it keeps the finished results in a file next to it (.part),
 and --resume continues from there.
 
-With --fleet, workers (merit worker) score shards of 64 trajectories or of whole groups.
+With --fleet, workers (merit fleet worker) score shards of 64 trajectories or of whole groups.
 The keys of judges come from each worker's environment. A fleet is worthwhile if scoring
 a trajectory takes longer than sending it, as with judges or heavy Python.
 

@@ -292,6 +292,49 @@ func TestExamplesSayWhereTheirFilesComeFrom(t *testing.T) {
 	require.Greater(t, found, 6)
 }
 
+// oldNames matches a use of a command by the name that it had before. serve is one
+// only in front of flags.
+func oldNames() *regexp.Regexp {
+	var words []string
+	for _, m := range moves {
+		if m.New[0] != m.Old {
+			words = append(words, m.Old+`(?:[^\w-]|$)`)
+		} else {
+			words = append(words, m.Old+" +-")
+		}
+	}
+	return regexp.MustCompile(`(?:^|[^\w.@-])merit(?: --?[\w-]+)* (?:` + strings.Join(words, "|") + `)`)
+}
+
+// Promise: no page, script, example or message calls a command by an old name, which
+// only moved.txtar does.
+func TestOldNamesAreNotUsed(t *testing.T) {
+	root, old, read := testneeds.Root(), oldNames(), 0
+	require.True(t, old.MatchString("merit --json evaluate") && old.MatchString("`merit serve -c x") && !old.MatchString("merit serve-envs"))
+	folders := []string{".ci/run", "Makefile", "README.md", "CONTRIBUTING.md", "cmd", "core", "docs", "examples", "internal", "plugins", "sandbox", "sdk"}
+	for _, folder := range folders {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				if err == nil && slices.Contains([]string{"node_modules", "packages", "runs"}, d.Name()) {
+					return filepath.SkipDir
+				}
+				return err
+			}
+			kinds := []string{"", ".go", ".js", ".md", ".mjs", ".py", ".sh", ".tmpl", ".toml", ".txtar", ".yaml", ".yml"}
+			if !d.Type().IsRegular() || !slices.Contains(kinds, filepath.Ext(path)) || slices.Contains([]string{"moved.txtar", "hints_test.go"}, d.Name()) {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			read++
+			if found := old.Find(text); found != nil {
+				t.Errorf("%s: %q is an old name: see moves", path, found)
+			}
+			return err
+		}))
+	}
+	require.Greater(t, read, 1000)
+}
+
 // shellWords splits a line as a shell does, up to a redirection.
 func shellWords(line string) (words []string) {
 	for _, m := range regexp.MustCompile(`(?:'[^']*'|[^\s'])+`).FindAllString(line, -1) {
@@ -330,9 +373,9 @@ var aboutCommands = map[string]string{
 	"internal/traces/trace":      "commands record, score and list traces",
 	"sdk/trace":                  "agents send traces to a collector, which is a command",
 	"internal/ui":                "the server of merit ui",
-	"internal/traces/collecting": "the collector of merit collect",
+	"internal/traces/collecting": "the collector of merit traces collect",
 	"internal/traces/learning":   "learns from traces, which commands record and score",
-	"internal/runs/measure":      "reads and writes the files of merit evaluate",
+	"internal/runs/measure":      "reads and writes the files of merit policy measure",
 	"internal/promote":           "commands promote and measure policies",
 	"internal/traces":            "commands record and import traces",
 	"internal/recheck/verify":    "what merit verify reports about a run",

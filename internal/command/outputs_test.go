@@ -79,21 +79,21 @@ var others = map[string]string{
 	"merit engine install --dir":         "a folder of engines",
 	"merit engine up --dir":              "a folder of engines",
 	"merit engine up --data":             "a folder of a server",
-	"merit serve --dir":                  "a folder of a server",
+	"merit serve rewards --dir":          "a folder of a server",
 	"merit reward test --update":         "a switch: golden results are what it writes",
 	"merit plugin info --write-manifest": "a switch: the manifest is what it writes",
-	"merit label scores --write":         "a switch",
+	"merit traces label scores --write":  "a switch",
 	"merit traces prune --age":           "a time",
 	"merit traces prune --bytes":         "a size",
 	"merit ui --key-file":                "read if it exists, created otherwise",
 	"merit rubric validate --written":    "a switch",
-	"merit worker --cache":               "a folder of a cache",
-	"merit worker --metrics":             "an address",
+	"merit fleet worker --cache":         "a folder of a cache",
+	"merit fleet worker --metrics":       "an address",
 	"merit traces import --redact-key":   "names",
-	"merit promote --to":                 "a name whose versions are added to",
-	"merit serve-env --max-message":      "a number",
+	"merit policy promote --to":          "a name whose versions are added to",
+	"merit serve env --max-message":      "a number",
 	"merit reward pull --force":          "a switch",
-	"merit proxy --add":                  "fields of requests",
+	"merit traces proxy --add":           "fields of requests",
 	"merit fleet status --watch":         "a switch",
 }
 
@@ -232,7 +232,7 @@ func reading(o output, path string) map[string][]string {
 // an error.
 func TestNoFileIsWrittenTwice(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, line := range []string{"council -c c.yaml --out x.jsonl --episodes ./x.jsonl", "council -c c.yaml --store x.db --out x.db", "evaluate --store t.db --traces all --out t.db"} {
+	for _, line := range []string{"council -c c.yaml --out x.jsonl --episodes ./x.jsonl", "council -c c.yaml --store x.db --out x.db", "policy measure --store t.db --traces all --out t.db"} {
 		code, said := runLine(t, strings.Fields(line))
 		require.Equal(t, 2, code, said)
 		require.Contains(t, said, "name the same file")
@@ -256,7 +256,7 @@ func TestFilesOfRewardsAndRunsAreInputs(t *testing.T) {
 	for path, line := range map[string]string{
 		"reward/helper.py":                 "eval --reward reward --data data.jsonl --out",
 		"reward/reward.py":                 "eval --reward reward/reward.py:reward --data data.jsonl --out",
-		"run/summary.json":                 "evaluate --policy run --out",
+		"run/summary.json":                 "policy measure --policy run --out",
 		"run/trajectories/train.jsonl.zst": "rollout --policy run --out",
 		"run/config.yaml":                  "train -c run/config.yaml --force --out",
 	} {

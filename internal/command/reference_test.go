@@ -185,8 +185,8 @@ func configurationPages(t *testing.T, pages map[string][]byte) {
 		schema        func() ([]byte, error)
 	}{
 		{"train", "Training, rollouts and evaluation: `merit train -c train.yaml`", merit.Schema},
-		{"serve", "Serving rewards: `merit serve -c serve.yaml`", serving.Schema},
-		{"collect", "Collecting traces: `merit collect -c collect.yaml`", collecting.Schema},
+		{"serve", "Serving rewards: `merit serve rewards -c serve.yaml`", serving.Schema},
+		{"collect", "Collecting traces: `merit traces collect -c collect.yaml`", collecting.Schema},
 		{"optimize", "Optimizing prompts: `merit optimize prompt -c optimize.yaml`", optimize.Schema},
 		{"council", "Councils: `merit council -c council.yaml`", councils.Schema},
 	} {
@@ -331,7 +331,7 @@ func httpPage(t *testing.T) []byte {
 		Paths map[string]map[string]operation `json:"paths"`
 	}
 	require.NoError(t, json.Unmarshal(serve.OpenAPI(), &api))
-	b := bytes.NewBufferString("# HTTP\n\nThe paths of `merit serve`. `GET /openapi.json` returns the complete OpenAPI document, with the schemas of all bodies; [HTTP API](../serving-api.md) explains them.\n")
+	b := bytes.NewBufferString("# HTTP\n\nThe paths of `merit serve rewards`. `GET /openapi.json` returns the complete OpenAPI document, with the schemas of all bodies; [HTTP API](../serving-api.md) explains them.\n")
 	for _, at := range slices.Sorted(maps.Keys(api.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(api.Paths[at])) {
 			writeOperation(b, strings.ToUpper(method)+" "+at, api.Paths[at][method])

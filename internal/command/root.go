@@ -45,7 +45,7 @@ func Run(ctx context.Context, h *console.Host, args []string) int {
 	ctx, stop := h.Interruptible(ctx)
 	defer stop()
 	root := newRoot(h)
-	root.SetArgs(args)
+	root.SetArgs(console.Moved(h, root, moves, args))
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exit.OK.Number

@@ -114,7 +114,7 @@ func (k *child) live(ctx context.Context) error {
 
 // run is one life. It ends with ctx: first by the end of the input, then by force.
 func (k *child) run(ctx context.Context) error {
-	args := append(slices.Clone(k.program[1:]), "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")
+	args := append(slices.Clone(k.program[1:]), "fleet", "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")
 	if len(k.variables) > 0 {
 		args = append(args, "--pass-env", strings.Join(k.variables, ","))
 	}

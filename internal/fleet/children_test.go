@@ -57,7 +57,7 @@ func TestOthersStandInForChildren(t *testing.T) {
 func outsider(t *testing.T, j fleet.Joining) *exec.Cmd {
 	seed, err := os.ReadFile(j.Key)
 	require.NoError(t, err)
-	cmd := exec.Command(os.Args[0], "worker", "--join", j.URL, "--name", "outside")
+	cmd := exec.Command(os.Args[0], "fleet", "worker", "--join", j.URL, "--name", "outside")
 	cmd.Env = append(os.Environ(), fleet.KeyVariable+"="+string(seed))
 	cmd.Stderr = os.Stderr
 	_, err = cmd.StdinPipe() // it lives as long as that

@@ -27,8 +27,8 @@ import (
 
 // The tests are those of a user who stands in a folder with the plug-ins built.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		work(os.Args[2:])
+	if len(os.Args) > 2 && os.Args[2] == "worker" {
+		work(os.Args[3:])
 		return
 	}
 	dir, err := os.MkdirTemp("", "merit-fleets-")
@@ -64,7 +64,7 @@ func dieBusy(w queue.Worker) {
 	select {}
 }
 
-// work is a worker process, as merit worker is, that a coordinator has started.
+// work is a worker process, as merit fleet worker is, that a coordinator has started.
 func work(args []string) {
 	o := fleet.WorkOptions{}
 	f := flag.NewFlagSet("worker", flag.ExitOnError)

@@ -30,7 +30,7 @@ type OpenOptions struct {
 	// Workers is how many worker processes of this machine are started, for a
 	// server in this process.
 	Workers int
-	// Program is what they run, with merit worker's arguments behind it; empty is
+	// Program is what they run, with merit fleet worker's arguments behind it; empty is
 	// this program.
 	Program []string
 	// Options are those of the sessions in which this process computes what
@@ -166,7 +166,7 @@ func checkAddress(address string, workers int) error {
 	case !strings.HasPrefix(address, "nats://") && !strings.HasPrefix(address, "tls://"):
 		return wrong(fmt.Sprintf("%.80q is no address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
 	case workers > 0:
-		return wrong("workers of this machine are for a server of this process", "use --fleet embedded, or start them with merit worker --join")
+		return wrong("workers of this machine are for a server of this process", "use --fleet embedded, or start them with merit fleet worker --join")
 	}
 	return nil
 }

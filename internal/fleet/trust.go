@@ -116,7 +116,7 @@ func lend(want, lent []string) error {
 	}
 	names := strings.Join(kept, ",")
 	return refusedJob(
-		fmt.Errorf("the variables %.300s of its environment; it gives those that it was started with by merit worker --pass-env", names),
+		fmt.Errorf("the variables %.300s of its environment; it gives those that it was started with by merit fleet worker --pass-env", names),
 		"start workers with --pass-env "+names+", or name no such variable in environment.pass_env, policy.pass_env and the key_env of judges",
 	)
 }

@@ -83,7 +83,7 @@ func Choose(word string, getenv func(string) string) (*State, error) {
 	if !Is(dir) {
 		return nil, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Missing, Where: word, What: "is neither a run, nor a checkpoint, nor a promoted policy",
-			Hint: fmt.Sprintf("check the path; merit promote without arguments lists the policies in %s", Root(getenv)),
+			Hint: fmt.Sprintf("check the path; merit policy promote without arguments lists the policies in %s", Root(getenv)),
 		}
 	}
 	s, err := Read(dir)

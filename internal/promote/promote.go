@@ -37,7 +37,7 @@ type Measured struct {
 	Source, Folder string // for messages; of paths
 }
 
-// ReadMeasured reads a file of merit evaluate.
+// ReadMeasured reads a file of merit policy measure.
 func ReadMeasured(path string) (Measured, error) {
 	e, folder, err := measure.Read(path)
 	return Measured{e, path, folder}, err
@@ -141,7 +141,7 @@ func (c Candidate) open(dir string) (*State, error) {
 		if err == nil && c.Against.Player.Checkpoint != s.checkpoint() {
 			err = &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: c.Against.Source, What: fmt.Sprintf("is not an evaluation of what plays now, %s", s.Playing()),
-				Hint: "measure that with merit evaluate --policy " + dir + " --out FILE, or promote without --evidence and --against: both are measured then",
+				Hint: "measure that with merit policy measure --policy " + dir + " --out FILE, or promote without --evidence and --against: both are measured then",
 			}
 		}
 		return s, err

@@ -21,7 +21,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// work is a worker process of a fleet, as merit worker is.
+// work is a worker process of a fleet, as merit fleet worker is.
 func work(args []string) {
 	o := fleet.WorkOptions{}
 	f := flag.NewFlagSet("worker", flag.ExitOnError)

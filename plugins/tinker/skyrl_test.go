@@ -38,8 +38,8 @@ type setting struct {
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		work(os.Args[2:])
+	if len(os.Args) > 2 && os.Args[2] == "worker" {
+		work(os.Args[3:])
 		return
 	}
 	if text := os.Getenv(inProcess); text != "" {

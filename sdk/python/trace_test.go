@@ -29,7 +29,7 @@ func (k *keptSpans) Put(_ context.Context, spans []trace.Span, about []trace.Abo
 	return nil
 }
 
-// Promise: what merit_rl.trace sends, merit collect takes, every kind of span,
+// Promise: what merit_rl.trace sends, merit traces collect takes, every kind of span,
 // and it becomes the trace that the program lived through.
 func TestTracesReachTheCollector(t *testing.T) {
 	python := testneeds.Python(t)

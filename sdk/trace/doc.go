@@ -2,7 +2,7 @@
 // tools, votes and rewards. Wrap the function that calls the model, and name the
 // agent:
 //
-//	tracer, err := trace.New(trace.Options{Enabled: true}) // to merit collect on this machine
+//	tracer, err := trace.New(trace.Options{Enabled: true}) // to merit traces collect on this machine
 //	defer tracer.Close(ctx)
 //	ask = trace.Chat(tracer, ask, func(q Question, a Answer) trace.Prompt { … })
 //	solve = trace.Agent(tracer, "solver", solve)

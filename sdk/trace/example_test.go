@@ -8,7 +8,7 @@ import (
 )
 
 func Example() {
-	sink := &kept{} // without one, spans go to merit collect
+	sink := &kept{} // without one, spans go to merit traces collect
 	tracer, err := trace.New(trace.Options{Enabled: true, Sink: sink})
 	if err != nil {
 		panic(err)

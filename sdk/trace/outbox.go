@@ -101,7 +101,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 	if s := t.Stats(); s.Lost > 0 {
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "tracer", What: fmt.Sprintf("%d spans were not recorded: %s", s.Lost, s.Reason),
-			Hint: "check that merit collect runs at the address in MERIT_COLLECT; the agent itself was not affected",
+			Hint: "check that merit traces collect runs at the address in MERIT_COLLECT; the agent itself was not affected",
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// sender is the sink for a URL: the JSON endpoint of merit collect.
+// sender is the sink for a URL: the JSON endpoint of merit traces collect.
 type sender struct {
 	url, key string
 	client   *http.Client
@@ -29,7 +29,7 @@ func newSender(base, key string) (*sender, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "URL", What: fmt.Sprintf("%q is not the address of a collector", base), Hint: "set it to the address of merit collect, such as " + local}
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "URL", What: fmt.Sprintf("%q is not the address of a collector", base), Hint: "set it to the address of merit traces collect, such as " + local}
 	}
 	return &sender{strings.TrimSuffix(base, "/") + "/v1/traces/spans", key, &http.Client{}}, nil
 }

@@ -14,7 +14,7 @@ type Options struct {
 	Enabled bool // if false, New returns nil, which records nothing
 
 	Sink Sink   // receives the spans; nil = they are sent to URL
-	URL  string // the URL of merit collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
+	URL  string // the URL of merit traces collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
 	Key  string // the bearer token, if the collector requires one
 
 	Agent string       // the agent of spans whose context names none
@@ -70,7 +70,7 @@ func placeOf(ctx context.Context) place {
 
 // Current returns the trace and the span of a context. Both are empty outside
 // of a trace. Send them in the headers X-Merit-Trace and X-Merit-Parent to
-// carry them through merit proxy.
+// carry them through merit traces proxy.
 func Current(ctx context.Context) (traceID, spanID string) {
 	p := placeOf(ctx)
 	return p.trace, p.span

@@ -97,7 +97,7 @@ func (c *castle) start() error {
 	if binary == "" {
 		binary = filepath.Join("bin", "merit")
 	}
-	command := []string{binary, "serve", "--config", filepath.Join(c.dir, "serve.yaml")}
+	command := []string{binary, "serve", "rewards", "--config", filepath.Join(c.dir, "serve.yaml")}
 	if os.Getenv(aheadEnv) != "" {
 		command = append([]string{"chrt", "--fifo", "1"}, command...)
 	}

@@ -126,7 +126,8 @@ func GroupOf(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 // SchemaVerb is the verb schema of the command called parent, if it is one:
 // it prints what schema returns.
 func SchemaVerb(h *Host, parent, short, long string, schema func() ([]byte, error)) *cobra.Command {
-	file := cmp.Or(parent, "train") + ".schema.json"
+	words := strings.Fields(cmp.Or(parent, "train"))
+	file := words[len(words)-1] + ".schema.json"
 	return Verb(&cobra.Command{
 		Use: "schema", Short: short, Long: long, Example: "  merit " + strings.TrimSpace(parent+" schema") + " > " + file,
 		RunE: func(*cobra.Command, []string) error {

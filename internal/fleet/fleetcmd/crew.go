@@ -134,9 +134,9 @@ func joining(j fleet.Joining, users string) string {
 	if j.Beyond != "" {
 		where = " of this machine"
 	}
-	text := fmt.Sprintf("workers%s join with: merit worker --join %s --key %s\n", where, j.URL, j.Key)
+	text := fmt.Sprintf("workers%s join with: merit fleet worker --join %s --key %s\n", where, j.URL, j.Key)
 	if j.Beyond != "" {
-		text += fmt.Sprintf("workers of other machines, with a key of %s: merit worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
+		text += fmt.Sprintf("workers of other machines, with a key of %s: merit fleet worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
 	}
 	return text + fmt.Sprintf("watch them with: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
 }

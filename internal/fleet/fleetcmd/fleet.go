@@ -50,10 +50,10 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 		Short: "Run and monitor a fleet of workers",
 		Long: `Fleet shows the workers that have joined a server, the work that waits for them and
 their logs, and drains workers. It also creates the keys of coordinators, workers and
-servers, and runs a server that outlasts single runs. Workers join with merit worker;
+servers, and runs a server that outlasts single runs. Workers join with merit fleet worker;
 merit train --fleet gives them work.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
-	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h)}, more...)...)
+	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newWorkerCmd(h), newAccountsCmd(h)}, more...)...)
 }
 
 func newStatusCmd(h *console.Host) *cobra.Command {
@@ -239,7 +239,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 				return err == nil
 			})
 			if err == nil && quiet && !l.Follow && !h.Global.Quiet {
-				fmt.Fprintln(h.Stderr, "no messages within the last day; workers log warnings, and more with merit worker --log-level info")
+				fmt.Fprintln(h.Stderr, "no messages within the last day; workers log warnings, and more with merit fleet worker --log-level info")
 			}
 			return err
 		},

@@ -82,7 +82,7 @@ func (s *submission) patience() error {
 		return err
 	}
 	away := time.Since(since)
-	what, hint := "no worker is there", "start one with merit worker --join"
+	what, hint := "no worker is there", "start one with merit fleet worker --join"
 	if other := s.crew.others(); other != "" {
 		what, hint = fmt.Sprintf("no worker of this build (%s) is there; there are some of build %s", s.Build, other), sameness(s.Build, other)
 	}

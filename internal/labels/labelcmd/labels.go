@@ -1,4 +1,4 @@
-// Package labelcmd holds the verbs of merit label: flags, keys and a screen, over
+// Package labelcmd holds the verbs of merit traces label: flags, keys and a screen, over
 // internal/labels/labelling.
 package labelcmd
 
@@ -38,10 +38,10 @@ asks for a key:
 
 It saves each answer at once, and a rater who returns continues where they left off. All
 raters see the same traces in the same order. The query selects the traces, as in merit
-traces list; the default is all. merit label scores turns pairs into scores, and merit
+traces list; the default is all. merit traces label scores turns pairs into scores, and merit
 label agreement shows how far raters agree.`,
-		Example: "  merit label agent=planner since=7d --rater eve\n" +
-			"  merit label --mode thumbs scored=false",
+		Example: "  merit traces label agent=planner since=7d --rater eve\n" +
+			"  merit traces label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
 	}, o)

@@ -19,7 +19,7 @@ func newAgreementCmd(p *place) *cobra.Command {
 		Long: `Agreement compares every two raters on the traces that both have labeled. It shows how
 often they agree, and Cohen's κ with a 95 % interval: 1 means that they always agree, 0
 that they agree no more often than by chance. Skipped traces do not count.`,
-		Example: "  merit label agreement --mode thumbs",
+		Example: "  merit traces label agreement --mode thumbs",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
@@ -68,7 +68,7 @@ even indirectly, they are in different parts, and their scores are not comparabl
 
 With --write, the scores become rewards of their traces, named bradley-terry, and
 replace those that were written before.`,
-		Example: "  merit label scores task=sum --write",
+		Example: "  merit traces label scores task=sum --write",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
@@ -127,7 +127,7 @@ func newListCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [QUERY...]",
 		Short:   "Print labels, one JSON object per line",
-		Example: "  merit label list > labels.jsonl",
+		Example: "  merit traces label list > labels.jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {

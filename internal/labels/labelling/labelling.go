@@ -1,5 +1,5 @@
 // Package labelling asks people about traces, and makes rewards of what they
-// say: what merit label in the terminal and the pages of merit ui both call.
+// say: what merit traces label in the terminal and the pages of merit ui both call.
 //
 // A label is a reward span of the trace that it is about. A thumb is a score of
 // the whole trace, 1 or 0, by the rater; a pair has no score, only a winner:

@@ -33,7 +33,7 @@ type diffOptions struct {
 	Sandbox   sandbox.Config
 }
 
-// NewDiffCmd returns merit diff.
+// NewDiffCmd returns merit reward diff.
 func NewDiffCmd(h *console.Host) *cobra.Command {
 	o := &diffOptions{host: h, Limit: 10, Indexing: string(reward.ByAssistant)}
 	cmd := console.Verb(&cobra.Command{
@@ -48,8 +48,8 @@ Trajectories without steps get one for each message of the assistant.
 
 The exit code is 12 if any number or outcome differs, and 0 otherwise. The reason and
 the cost (fuel) of a reward do not count as differences.`,
-		Example: "  merit diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
-			"  merit diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
+		Example: "  merit reward diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
+			"  merit reward diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
 		Args: o.args,
 		RunE: o.run,
 	}, o)

@@ -1,4 +1,4 @@
-// Package reviewcmd implements merit diff and merit verify, which recompute results: the
+// Package reviewcmd implements merit reward diff and merit verify, which recompute results: the
 // effect of a changed reward, and whether a run is authentic.
 package reviewcmd
 
@@ -39,7 +39,7 @@ not finished, or that an earlier version created, has no digests of its files; v
 reports that.
 
 Verify takes run directories. Files that eval, rollout and evaluate write have no
-digests: create them again, and compare the two with merit diff.
+digests: create them again, and compare the two with merit reward diff.
 
 Digests find damage and careless changes. A person who changes a file can also write
 new digests. To rule that out, keep the digest at the end of manifest.json elsewhere.

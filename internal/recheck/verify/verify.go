@@ -125,7 +125,7 @@ func folder(path string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "this is a file; verify checks run directories, and files of results have no digests",
-		Hint: "to check results, score the same rows again with merit eval --out again.jsonl, and compare them: merit diff " + path + " again.jsonl",
+		Hint: "to check results, score the same rows again with merit eval --out again.jsonl, and compare them: merit reward diff " + path + " again.jsonl",
 	}
 }
 

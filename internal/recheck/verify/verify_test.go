@@ -232,7 +232,7 @@ func TestAFileIsNotARun(t *testing.T) {
 	_, err := verify.Run(t.Context(), path, verify.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 	require.ErrorContains(t, err, "files of results have no digests")
-	require.Contains(t, fault.As(err).Hint, "merit diff "+path)
+	require.Contains(t, fault.As(err).Hint, "merit reward diff "+path)
 }
 
 // Promise: the figures of a summary are recomputed from the saved episodes and checkpoints,

@@ -46,7 +46,7 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 	if len(manifest.Plugins) == 0 {
 		return nil, nil, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ManifestFile), What: "the manifest names no environment",
-			Hint: "restore the file, or measure the policies with merit evaluate --out",
+			Hint: "restore the file, or measure the policies with merit policy measure --out",
 		}
 	}
 	of := func(name string, player run.Player, found run.Score) (*run.Evaluation, error) {
@@ -64,7 +64,7 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 		if s := e.Score; s.Episodes != found.Episodes || s.Success != found.Success || math.Abs(s.Return-found.Return) > 1e-9*(1+math.Abs(found.Return)) {
 			return nil, &fault.Error{
 				Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "the episodes do not match the summary of the run",
-				Hint: "run merit verify to find out what was changed, or measure the policies with merit evaluate --out",
+				Hint: "run merit verify to find out what was changed, or measure the policies with merit policy measure --out",
 			}
 		}
 		return e, nil
@@ -79,7 +79,7 @@ func each(path string, f func(*rl.Trajectory)) error {
 	r, err := jsonl.Open(path, nil)
 	if err != nil {
 		if missing := fault.As(err); missing != nil {
-			missing.Where, missing.Hint = path, "measure the policies with merit evaluate --out instead"
+			missing.Where, missing.Hint = path, "measure the policies with merit policy measure --out instead"
 		}
 		return err
 	}

@@ -22,7 +22,7 @@ type promoteOptions struct {
 	host      *console.Host
 	To        string `flag:"to" usage:"name or folder of the promoted policy (default: the name of the run's environment)"`
 	Share     string `flag:"share" usage:"share of the starts that the version plays, such as 10% or 0.1 (default: all)"`
-	Back      bool   `flag:"fall-back" usage:"the same as merit rollback"`
+	Back      bool   `flag:"fall-back" usage:"the same as merit policy rollback"`
 	Evidence  string `flag:"evidence" usage:"measurement of RUN"`
 	Against   string `flag:"against" usage:"measurement of the policy that plays now"`
 	Baseline  string `flag:"baseline" usage:"for a new name: the configuration whose policy plays now (default: the run's policy before training)" files:"yaml,yml"`
@@ -40,18 +40,18 @@ a folder of numbered versions and makes it the policy that --policy NAME plays. 
 refuses a policy unless evidence shows that it is better by as much as the evidence
 section of the run's configuration requires (15 % and p < 0.05; see merit compare).
 The evidence is two measurements on the same starts, of that checkpoint and of the
-policy that plays now: those of --evidence and --against (merit evaluate --out).
+policy that plays now: those of --evidence and --against (merit policy measure --out).
 Without these flags, promote uses the tests before and after training that the run
 contains if the name is new, and plays both policies if the name has a version.
 The policy that the first version was compared with is the fall-back: it plays the
-starts outside of --share, and all starts after merit rollback.
+starts outside of --share, and all starts after merit policy rollback.
 Without RUN, promote changes the share or shows which version plays. Without --to, it
 lists all policies.
 
 A name is a folder in $MERIT_POLICIES, or in policies.`,
-		Example: `  merit promote runs/better --to sokoban --share 10%
-  merit promote runs/better --to policies/sokoban --evidence trained.json --against before.json
-  merit promote --to sokoban --share 100%`,
+		Example: `  merit policy promote runs/better --to sokoban --share 10%
+  merit policy promote runs/better --to policies/sokoban --evidence trained.json --against before.json
+  merit policy promote --to sokoban --share 100%`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: o.run,
 	}, o)
@@ -63,7 +63,7 @@ A name is a folder in $MERIT_POLICIES, or in policies.`,
 
 func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 	if (o.Evidence == "") != (o.Against == "") || o.Baseline != "" && o.Evidence != "" {
-		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or omit both", "use --evidence and --against together and without --baseline")
+		return console.Usage(cmd, "measure both with merit policy measure --out FILE on the same starts, or omit both", "use --evidence and --against together and without --baseline")
 	}
 	if o.Back && (len(args) > 0 || o.Share != "") {
 		return console.Usage(cmd, "omit the run and --share", "--fall-back cannot be combined with a run or --share")

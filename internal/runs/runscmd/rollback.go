@@ -22,7 +22,7 @@ func NewRollbackCmd(h *console.Host) *cobra.Command {
 training, play again, in the same share of the starts. --version chooses any other
 version, also a newer one. Nothing is deleted. The change takes effect with the next
 evaluation or rollout. POLICY is a name or a folder; omit it if there is only one.`,
-		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
+		Example: "  merit policy rollback sokoban\n  merit policy rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,
 	}, o)
@@ -35,7 +35,7 @@ func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		if len(names) != 1 {
-			return console.Usage(cmd, "merit promote lists them", "there are %d promoted policies in %s: name one", len(names), promote.Root(o.host.Env))
+			return console.Usage(cmd, "merit policy promote lists them", "there are %d promoted policies in %s: name one", len(names), promote.Root(o.host.Env))
 		}
 		args = names
 	}

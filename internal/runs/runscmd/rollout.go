@@ -37,7 +37,7 @@ func NewRolloutCmd(h *console.Host) *cobra.Command {
 or a promoted one), scores them with the configuration's rewards, assigns credit and
 writes one trajectory per line.
 
-With --fleet, workers on this machine or others (merit worker) play and score. The
+With --fleet, workers on this machine or others (merit fleet worker) play and score. The
 trajectories are the same, byte for byte.`,
 		Example: "  merit rollout -c quickstart/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy quickstart/run --split test --out episodes.jsonl.zst\n  merit rollout --policy quickstart/run --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
 		RunE:    o.run,

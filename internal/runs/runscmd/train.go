@@ -68,7 +68,7 @@ call, with the recorded rewards or, if the configuration names rewards, with sco
 computed now. Held-out tasks show what the trained policy would have done. Merit
 never trains on traces unless you ask for it.
 
-With --fleet, workers on this machine or others (merit worker) play and score. The
+With --fleet, workers on this machine or others (merit fleet worker) play and score. The
 bytes are the same. You can resume such a run without a fleet.`,
 		Example: "  merit train -c quickstart/train.yaml --out runs/first\n  merit train -c quickstart/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c quickstart/train.yaml --out runs/first --fleet embedded --workers 2\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c quickstart/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		RunE:    o.run,

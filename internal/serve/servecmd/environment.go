@@ -20,20 +20,20 @@ type environmentOptions struct {
 	serve   envserver.Config
 }
 
-// NewEnvironmentCmd is the verb serve-env.
-func NewEnvironmentCmd(h *console.Host) *cobra.Command {
+// newEnvironmentCmd is the verb serve env.
+func newEnvironmentCmd(h *console.Host) *cobra.Command {
 	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
-		Use:   "serve-env",
+		Use:   "env",
 		Short: "Serve an environment to OpenEnv clients",
-		Long: `Serve-env lets OpenEnv clients play one of Merit's environments. A session is a WebSocket
+		Long: `Env lets OpenEnv clients play one of Merit's environments. A session is a WebSocket
 at /ws and has its own slot in a plug-in process. The number of sessions is at most
 processes times slots; further clients get the answer that the server is full. /health,
 /metadata and /schema describe the environment.
 
 SIGTERM and Ctrl-C let the server answer open requests and end the sessions; a second
 signal stops it at once.`,
-		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
+		Example: "  merit serve env -c quickstart/train.yaml\n  merit serve env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()

@@ -21,13 +21,13 @@ type policyOptions struct {
 	serve  policyserver.Config
 }
 
-// NewPolicyCmd is the verb serve-policy.
-func NewPolicyCmd(h *console.Host) *cobra.Command {
+// newPolicyCmd is the verb serve policy.
+func newPolicyCmd(h *console.Host) *cobra.Command {
 	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
-		Use:   "serve-policy",
+		Use:   "policy",
 		Short: "Serve a policy that was trained on traces",
-		Long: `Serve-policy answers OpenAI chat completions with one of the choices of a policy: the
+		Long: `Policy answers OpenAI chat completions with one of the choices of a policy: the
 policy of a run that learned from traces (merit train --traces), or the untrained one of a
 configuration that lists traces.choices, to record a first round. It reads the last
 message, selects among the choices that the request offers (guided_choice,
@@ -36,7 +36,7 @@ if the request asks for them. Temperature 0 takes the most likely choice. With a
 same message gets the same answer.
 
 SIGTERM and Ctrl-C let the server answer open requests; a second signal stops it at once.`,
-		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
+		Example: "  merit serve policy --policy runs/two-agents\n  merit serve policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()

@@ -26,13 +26,20 @@ type serveOptions struct {
 	Private string   `flag:"private" usage:"serve the program behind standard input on this socket"`
 }
 
-// NewCmd is the verb serve.
+// NewCmd returns the command serve with those below it.
 func NewCmd(h *console.Host) *cobra.Command {
+	schema := console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema)
+	return console.Group("serve", "Serve rewards, an environment or a policy over HTTP",
+		newRewardsCmd(h), newEnvironmentCmd(h), newPolicyCmd(h), newKeyCmd(h), newUsageCmd(h), schema)
+}
+
+// newRewardsCmd returns the command serve rewards.
+func newRewardsCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
-		Use:   "serve",
+		Use:   "rewards",
 		Short: "Serve rewards and advantages over HTTP",
-		Long: `Serve scores trajectories with uploaded rewards and computes advantages over HTTP. Without
+		Long: `Rewards scores trajectories with uploaded rewards and computes advantages over HTTP. Without
 a configuration, it listens on 127.0.0.1:8700 for all users of this machine. With a
 tenants' file, it serves clients that have a key.
 
@@ -43,7 +50,7 @@ reopens the accounting file.
 With --private, it serves one program and its children: on this user's own socket, with
 snapshot isolation. When standard input ends, the server exits and deletes its uploads. It
 prints that it is ready when it listens.`,
-		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
+		Example: "  merit serve rewards\n  merit serve rewards -c serve.yaml\n  merit serve rewards --listen unix:merit.sock --dir rewards",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
@@ -51,7 +58,6 @@ prints that it is ready when it listens.`,
 	f.String("dir", "", "the same as --set dir=: folder for uploads")
 	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
 	console.Files(cmd, "tenants", "yaml", "yml")
-	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
 	return cmd
 }
 

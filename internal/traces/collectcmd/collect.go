@@ -36,7 +36,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 
 SIGTERM and Ctrl-C let the collector finish all accepted requests; a second signal stops it
 at once.`,
-		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
+		Example: "  merit traces collect\n  merit traces collect -c collect.yaml\n  merit traces collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
@@ -44,7 +44,7 @@ at once.`,
 	f.String("grpc", "", "the same as --set grpc=: HOST:PORT for OTLP over gRPC; '' turns it off")
 	f.String("store", "", "the same as --set store=: a file or a Postgres URL (default $MERIT_TRACES, else traces.db)")
 	f.String("key-file", "", "the same as --set key_file=: a file with the key that clients must send")
-	cmd.AddCommand(console.SchemaVerb(h, "collect", "Print the JSON Schema of a collector's configuration, for editors", "", collecting.Schema))
+	cmd.AddCommand(console.SchemaVerb(h, "traces collect", "Print the JSON Schema of a collector's configuration, for editors", "", collecting.Schema))
 	return cmd
 }
 

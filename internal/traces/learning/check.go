@@ -15,7 +15,7 @@ func (s *Set) check(o Reading) error {
 	if a.Traces == 0 {
 		if a.Unscored > 0 {
 			return wrong(fault.Missing, "traces.query", fmt.Sprintf("none of the %d traces that it chooses has a reward", a.Unscored),
-				"score them with merit traces score, or label them with merit label; or name rewards in the configuration, which then scores them")
+				"score them with merit traces score, or label them with merit traces label; or name rewards in the configuration, which then scores them")
 		}
 		return wrong(fault.Missing, "traces.query", fmt.Sprintf("%q chooses no trace", o.Query), "see what there is with merit traces query --by agent")
 	}
@@ -29,7 +29,7 @@ func (s *Set) check(o Reading) error {
 	}
 	if o.Method == Importance && a.Unknown > 0 {
 		note("traces.method", fmt.Sprintf("%d of %d calls were recorded without log-probabilities, and importance corrects by them", a.Unknown, a.Learnt),
-			"let the agent ask for logprobs, so that merit proxy records them, or imitate what did better with traces.method: clone")
+			"let the agent ask for logprobs, so that merit traces proxy records them, or imitate what did better with traces.method: clone")
 	}
 	for _, name := range []string{splitTrain, splitValidation, splitTest} {
 		if a.Tasks[name] == 0 {
@@ -55,7 +55,7 @@ func (s *Set) unlearnt(o Reading) string {
 	if o.Chooses {
 		return "name the answers in traces.choices as the model writes them, and the agents in traces.agents"
 	}
-	return "a language model learns from token ids: record through merit proxy from a server that gives them, or choose among answers with the embedded network"
+	return "a language model learns from token ids: record through merit traces proxy from a server that gives them, or choose among answers with the embedded network"
 }
 
 func reasons(a run.Traces) string {

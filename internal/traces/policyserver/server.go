@@ -1,7 +1,7 @@
 // Package policyserver lets an agent use a policy that learnt from its traces:
 // a server that speaks OpenAI's chat completions and answers with one of the
 // policy's choices, and how likely it was. The agent changes its base URL and
-// nothing else, and merit proxy before it records the next round.
+// nothing else, and merit traces proxy before it records the next round.
 package policyserver
 
 import (

@@ -162,7 +162,7 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	if !errors.Is(err, context.Canceled) {
 		p.options.Log.Warn("the upstream gave no answer", slog.String("cause", err.Error()))
 	}
-	fail(w, http.StatusBadGateway, "merit proxy: "+p.options.Upstream.Host+" gave no answer: "+err.Error())
+	fail(w, http.StatusBadGateway, "merit traces proxy: "+p.options.Upstream.Host+" gave no answer: "+err.Error())
 }
 
 // fail answers in OpenAI's form, which clients know how to raise.

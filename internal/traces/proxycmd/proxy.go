@@ -16,7 +16,7 @@ import (
 type options struct {
 	host   *console.Host
 	config proxying.Config
-	File   string   `flag:"config,c" usage:"configuration of merit collect, of which store, redact, retention, rewards and sandbox count" files:"yaml,yml"`
+	File   string   `flag:"config,c" usage:"configuration of merit traces collect, of which store, redact, retention, rewards and sandbox count" files:"yaml,yml"`
 	Set    []string `flag:"set" usage:"put a value over that configuration: key.path=value (repeatable)"`
 }
 
@@ -37,7 +37,7 @@ joins other calls if one continues the conversation of another.
 
 SIGTERM and Ctrl-C let open calls finish and record them; a second signal stops the proxy
 at once. GET /-/stats counts what was recorded.`,
-		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
+		Example: "  merit traces proxy --upstream http://127.0.0.1:8080/v1\n  merit traces proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()

@@ -39,7 +39,7 @@ func Existing(ctx context.Context, address string) (*Store, error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, &fault.Error{
 				Boundary: fault.Storage, Kind: fault.Missing, Where: path, What: "there is no store of traces",
-				Hint: "name another by --store or " + trace.Variable + "; merit collect, merit proxy and merit traces import make one",
+				Hint: "name another by --store or " + trace.Variable + "; merit traces collect, merit traces proxy and merit traces import make one",
 			}
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// NewCmd is the verb traces with the verbs below it.
-func NewCmd(h *console.Host) *cobra.Command {
+// NewCmd is the verb traces with the verbs below it, of which more are of
+// other packages.
+func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
 		Short: "List, score, export and import traces",
@@ -33,6 +34,7 @@ values of one key by commas:
 	p := &place{host: h}
 	cmd.PersistentFlags().StringVar(&p.address, "store", "", "trace store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
 	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newDeleteCmd(p), newPruneCmd(p))
+	cmd.AddCommand(more...)
 	return cmd
 }
 

@@ -152,7 +152,7 @@ func serveSleeper(t *testing.T, sessions int) string {
 	}
 	merit, sleeper := build("merit", "./cmd/merit"), build("sleeper", "./plugins/internal/openenv/testdata/sleeper")
 	const processes = 8
-	cmd := exec.Command(merit, "serve-env", "--plugin", sleeper, "--processes", strconv.Itoa(processes), "--slots", strconv.Itoa((sessions+processes-1)/processes),
+	cmd := exec.Command(merit, "serve", "env", "--plugin", sleeper, "--processes", strconv.Itoa(processes), "--slots", strconv.Itoa((sessions+processes-1)/processes),
 		"--listen", "127.0.0.1:0", "--set", "environment.batch_deadline=30s")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -70,7 +70,7 @@ const (
 	GlobalExtern = binary.GlobalExtern
 )
 
-// DefaultLimits returns the limits for a module that nobody has vouched for. They admit CPython for WASI and Go guests of several
+// DefaultLimits returns the limits for an untrusted module. They admit CPython for WASI and Go guests of several
 // megabytes.
 func DefaultLimits() Limits { return gate.DefaultLimits() }
 

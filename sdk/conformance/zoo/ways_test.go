@@ -139,7 +139,7 @@ func results(t *testing.T, text []byte) came {
 	return c
 }
 
-// server starts merit serve with the fingerprints and returns where it listens.
+// server starts merit serve rewards with the fingerprints and returns where it listens.
 func server(t *testing.T, merit string) string {
 	var config strings.Builder
 	fmt.Fprintf(&config, "listen: 127.0.0.1:0\ndir: %s\nrewards:\n", filepath.Join(t.TempDir(), "rewards"))
@@ -150,7 +150,7 @@ func server(t *testing.T, merit string) string {
 	}
 	file := filepath.Join(t.TempDir(), "serve.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(config.String()), 0o644))
-	cmd := exec.Command(merit, "serve", "-c", file)
+	cmd := exec.Command(merit, "serve", "rewards", "-c", file)
 	out, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	cmd.Stdout = cmd.Stderr

@@ -4,7 +4,7 @@ import asyncio
 
 from merit_rl.trace import ChatMixin, OrchestratorMixin, Tracer
 
-tracer = Tracer(enable=True)  # to merit collect, where MERIT_COLLECT says, else on this machine
+tracer = Tracer(enable=True)  # to merit traces collect, where MERIT_COLLECT says, else on this machine
 
 
 @tracer.tool()

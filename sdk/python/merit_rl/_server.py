@@ -155,7 +155,7 @@ def _start(folder: str) -> None:
         with open(os.path.join(folder, "log"), "wb") as log:
             # A session of its own: Ctrl-C is for the trainer, which may still want answers.
             _process = subprocess.Popen(
-                [program, "serve", "--private", _socket(folder)],
+                [program, "serve", "rewards", "--private", _socket(folder)],
                 stdin=reads,
                 stdout=log,
                 stderr=log,

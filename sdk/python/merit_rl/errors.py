@@ -112,7 +112,7 @@ def from_problem(status: int, body: bytes) -> MeritError:
         text = body[:200].decode("utf-8", "replace").strip()
         return kind(
             f"the server answered with status {status}" + (f": {text}" if text else ""),
-            hint="check that the address is that of merit serve",
+            hint="check that the address is that of merit serve rewards",
             status=status,
         )
     problems = [

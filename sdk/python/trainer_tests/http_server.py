@@ -1,4 +1,4 @@
-"""A `merit serve` of its own for a test, from the files of examples/serving."""
+"""A `merit serve rewards` of its own for a test, from the files of examples/serving."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serving(folder: Path, *settings: str) -> "Iterator[str]":
     config = (folder / "serve.yaml").read_text() + "sandbox: {fuel: 200000000}\n"
     config = config.replace("rewards:\n", "rewards:\n  - name: failing\n    module: failing.py\n")
     (folder / "serve.yaml").write_text(config)
-    command = [program(), "serve", "-c", str(folder / "serve.yaml"), "--set", "listen=127.0.0.1:0", "--json"]
+    command = [program(), "serve", "rewards", "-c", str(folder / "serve.yaml"), "--set", "listen=127.0.0.1:0", "--json"]
     process = subprocess.Popen([*command, *(f"--set={s}" for s in settings)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -85,7 +85,7 @@ function draw() {
   if (old) mark([...el("rewards").children].find((c) => c.dataset.item === old), false);
   el("total").textContent = count(shown.seen) + " rewards of " + count(shown.traces) + " traces" + (shown.more ? "; there are more, which are not counted" : "");
   el("empty").hidden = shown.traces > 0;
-  el("empty").textContent = query() ? "No trace that the query chooses was rewarded." : "Nothing was rewarded yet. “merit traces score --reward FILE” computes rewards of traces, and “merit label” asks people.";
+  el("empty").textContent = query() ? "No trace that the query chooses was rewarded." : "Nothing was rewarded yet. “merit traces score --reward FILE” computes rewards of traces, and “merit traces label” asks people.";
   el("to-traces").href = "/traces?" + new URLSearchParams({ q: query() });
 }
 

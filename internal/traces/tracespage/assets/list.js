@@ -45,7 +45,7 @@ function wrong(err) {
 function nothing(total) {
   el("empty").hidden = known.length > 0;
   el("empty").textContent = query() ? "No trace is as the query says." :
-    "This store has no traces yet. Start “merit proxy --upstream URL” or “merit collect” and let an agent work: its traces appear here as they come.";
+    "This store has no traces yet. Start “merit traces proxy --upstream URL” or “merit traces collect” and let an agent work: its traces appear here as they come.";
   if (total !== undefined) el("total").textContent = count(total) + (total === 1 ? " trace" : " traces");
 }
 

@@ -1,5 +1,5 @@
-// Package cache keeps on disk what takes long to make, sealed, so that nobody
-// else's bytes are ever run.
+// Package cache stores on disk what takes long to make. Entries are sealed, so that
+// bytes of other users never run.
 package cache
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
-// Cache keeps programs and states on disk, one folder for each, named by what
-// it came from. Nobody else may be able to write here: the folder and everything in
-// it must belong to this user and be closed to others, and every entry carries
-// a keyed digest over its content and its name, so that an entry that was
-// damaged, exchanged or put there by another program is compiled anew.
+// Cache stores programs and states on disk, each in a folder named after its
+// source. The folder and everything in it must belong to this user, and others
+// must not be able to write to it. Every entry has a keyed digest over its
+// content and its name. An entry that was damaged, exchanged or written by
+// another program is compiled anew.
 type Cache struct {
 	dir   string
 	limit int64

@@ -1,5 +1,5 @@
-// Package memory is the linear memory of guests: it bounds it, and brings it
-// back to an image in the time of the pages that were written.
+// Package memory implements the linear memory of guests. It limits the memory, and
+// restores it to an image in time proportional to the pages that were written.
 package memory
 
 import (

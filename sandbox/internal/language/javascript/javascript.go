@@ -1,5 +1,4 @@
-// Package javascript is how rewards in JavaScript are run: QuickJS, driven
-// through its exports.
+// Package javascript runs rewards in JavaScript: it calls the exports of QuickJS.
 package javascript
 
 import (

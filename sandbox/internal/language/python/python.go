@@ -1,5 +1,5 @@
-// Package python is how rewards in Python are run: CPython, driven through its
-// memory.
+// Package python runs rewards in Python: it exchanges data with CPython through the
+// guest's memory.
 package python
 
 import (

@@ -2,7 +2,7 @@
 
     from merit_rl.trace import Tracer
 
-    tracer = Tracer(enable=True)  # to `merit collect` on this machine
+    tracer = Tracer(enable=True)  # to `merit traces collect` on this machine
 
     @tracer.agent("solver")
     def solve(task): ...

@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 class Sender:
-    """The JSON endpoint of ``merit collect``."""
+    """The JSON endpoint of ``merit traces collect``."""
 
     def __init__(self, url: str, key: str) -> None:
         self._pool = Pool(parse_address(url), timeout=30)

@@ -28,7 +28,7 @@ PLACE: "ContextVar[Place]" = ContextVar("merit_rl.trace", default=Place())
 
 
 def current() -> Dict[str, str]:
-    """The headers that carry the context through ``merit proxy``; empty outside of a trace."""
+    """The headers that carry the context through ``merit traces proxy``; empty outside of a trace."""
     at = PLACE.get()
     if not at.trace:
         return {}

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Tracer:
     """Makes spans and sends them.
 
-    ``url`` is that of ``merit collect``: MERIT_COLLECT, else this machine's
+    ``url`` is that of ``merit traces collect``: MERIT_COLLECT, else this machine's
     default; ``sink`` takes spans and traces in its place. ``agent`` and ``task``
     are those of spans and traces that name none. At most ``queue`` things wait;
     what comes then is lost and counted.

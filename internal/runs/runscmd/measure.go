@@ -26,7 +26,7 @@ import (
 // the same score. Training learns nothing from these.
 const fewest, most = 0.5, 0.95
 
-type evaluateOptions struct {
+type measureOptions struct {
 	playing
 	what   measure.Options
 	Out    string `flag:"out" usage:"write the measurement with every episode to this JSON file" output:"yes"`
@@ -34,28 +34,27 @@ type evaluateOptions struct {
 	Store  string `flag:"store" usage:"the trace store: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
 }
 
-// NewEvaluateCmd returns the evaluate command, formerly called baseline.
-func NewEvaluateCmd(h *console.Host) *cobra.Command {
-	o := &evaluateOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
+// NewMeasureCmd returns the command merit policy measure.
+func NewMeasureCmd(h *console.Host) *cobra.Command {
+	o := &measureOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
 	cmd := console.Verb(&cobra.Command{
-		Use:     "evaluate",
-		Aliases: []string{"baseline"},
-		Short:   "Play episodes with a policy and measure its success and return",
-		Long: `Evaluate plays starts of a split (by default the held-out test split) with a policy:
+		Use:   "measure",
+		Short: "Play episodes with a policy and measure its success and return",
+		Long: `Measure plays starts of a split (by default the held-out test split) with a policy:
 the configuration's (a plug-in, or the untrained network), that of a checkpoint, or
 a promoted one. It prints success, return, length and every metric of the environment
 and of the reward with 95 % intervals, next to the range that train.expect of the
 configuration sets. It warns if the success of an untrained policy leaves little to
 learn from: below 50 % or above 95 %. --out stores every episode, so that merit compare
-can compare two measurements of the same starts in pairs, and merit promote can use
+can compare two measurements of the same starts in pairs, and merit policy promote can use
 them as evidence. To score episodes in a file, use merit eval.
 
-With --fleet, workers on this machine or others (merit worker) play and score. The
+With --fleet, workers on this machine or others (merit fleet worker) play and score. The
 measurement is the same.
 
 With --traces, nothing is played: Merit measures recorded agent runs by the rewards
 that are stored with them (merit traces score).`,
-		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
+		Example: "  merit policy measure -c quickstart/train.yaml\n  merit policy measure --policy quickstart/run --out trained.json\n  merit policy measure --policy sokoban@baseline --split validation\n  merit policy measure --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
@@ -64,7 +63,7 @@ that are stored with them (merit traces score).`,
 	return cmd
 }
 
-func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
+func (o *measureOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := checkSplit(cmd, o.what.Split); err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 }
 
 // recorded measures traces.
-func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
+func (o *measureOptions) recorded(cmd *cobra.Command) error {
 	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes", "fleet", "workers"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			return console.Usage(cmd, "omit it; --set train.success_score= sets the score of a success", "--%s applies to played episodes, and --traces plays none", flag)
@@ -131,7 +130,7 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	return o.report(cfg, e)
 }
 
-func (o *evaluateOptions) report(cfg *merit.Config, e *run.Evaluation) error {
+func (o *measureOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(e)
 	}
