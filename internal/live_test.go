@@ -285,14 +285,14 @@ var rows = []struct {
 		for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "[::ffff:192.0.2.1]:0", "example.com:0", "127.0.0.1.example.com:0"} {
 			_, _, err := s.open(t, wish{listen: listen})
 			require.Error(t, err, listen)
-			require.Regexp(t, "anybody who reaches |can be reached by others", err.Error(), listen)
+			require.Regexp(t, "anybody who reaches |can be reached from other machines", err.Error(), listen)
 			require.ErrorContains(t, err, listen)
 		}
 		for _, listen := range []string{here, "localhost:0", "127.0.0.2:0", "[::1]:0", "[::ffff:127.0.0.1]:0"} {
 			if _, end, err := s.open(t, wish{listen: listen}); err == nil {
 				require.NoError(t, end())
 			} else { // a machine without IPv6
-				require.ErrorContains(t, err, "the server cannot listen there", listen)
+				require.ErrorContains(t, err, "the server cannot listen on this address", listen)
 			}
 		}
 	}},
@@ -300,14 +300,14 @@ var rows = []struct {
 		if name == "serve" { // its verb says so, with the place in the configuration
 			c := serving.DefaultConfig()
 			c.Listen, c.Tenants = "0.0.0.0:0", "tenants.yaml"
-			require.Contains(t, fmt.Sprint(c.Warnings()), "in the clear")
+			require.Contains(t, fmt.Sprint(c.Warnings()), "unencrypted")
 			return
 		}
 		var log bytes.Buffer
 		_, end, err := s.open(t, wish{listen: "0.0.0.0:0", key: rightKey, log: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		require.NoError(t, end())
-		require.Contains(t, log.String(), "in the clear")
+		require.Contains(t, log.String(), "unencrypted")
 	}},
 	{"a wrong key is refused, and too many of them are", map[string]string{"metrics": "has none"}, func(t *testing.T, _ string, s seat) {
 		t.Parallel() // what is refused for too many is held back for a second

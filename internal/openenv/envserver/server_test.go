@@ -252,7 +252,7 @@ func TestHTTP(t *testing.T) {
 		{"/step", `{"action":{"action":"break"}}`, "broken", 500},
 		{"/step", `{"action":{"act":1}}`, `"loc":["act"]`, 422},
 		{"/step", `{}`, "the body has no action", 422},
-		{"/reset", `[`, "no object of JSON", 422},
+		{"/reset", `[`, "not a JSON object", 422},
 	} {
 		status, said := post(c.path, c.body)
 		require.Equal(t, c.status, status, c.body)
@@ -265,7 +265,7 @@ func TestHTTP(t *testing.T) {
 func TestIdleAndFull(t *testing.T) {
 	url, _ := start(t, shop{}, func(c *envserver.Config) { c.Idle = 300 * time.Millisecond })
 	one, two := dial(t, url), dial(t, url)
-	require.Contains(t, one.hear(), "asked for nothing for 300ms")
+	require.Contains(t, one.hear(), "was idle for 300ms")
 	require.Contains(t, two.hear(), "SESSION_ERROR")
 	url, _ = start(t, shop{}, nil)
 	one, two = dial(t, url), dial(t, url)
@@ -310,11 +310,11 @@ func TestConfig(t *testing.T) {
 	require.Empty(t, envserver.DefaultConfig().Validate())
 	c := envserver.Config{Listen: "0.0.0.0:80", Split: "exam", Idle: -1}
 	err := errors.Join(c.Validate()...)
-	for _, want := range []string{"key-env: without a key anybody who reaches 0.0.0.0:80", "processes: 0", `split: "exam"`, "idle: -1ns", "drain: 0s", "max-message: 0"} {
+	for _, want := range []string{"key-env: without a key, anyone who can reach 0.0.0.0:80", "processes: 0", `split: "exam"`, "idle: -1ns", "drain: 0s", "max-message: 0"} {
 		require.ErrorContains(t, err, want)
 	}
 	c = envserver.DefaultConfig()
 	c.KeyEnv = "NO_SUCH"
 	_, err = envserver.Open(t.Context(), merit.DefaultConfig(), c, envserver.Options{Getenv: func(string) string { return "short" }})
-	require.ErrorContains(t, err, "the environment variable NO_SUCH does not hold a key: a key has at least 24 characters, this has 5")
+	require.ErrorContains(t, err, "the environment variable NO_SUCH does not hold a key: a key must have at least 24 characters, but this one has 5")
 }
