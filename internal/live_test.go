@@ -292,7 +292,7 @@ var rows = []struct {
 			if _, end, err := s.open(t, wish{listen: listen}); err == nil {
 				require.NoError(t, end())
 			} else { // a machine without IPv6
-				require.ErrorContains(t, err, "the server cannot listen there", listen)
+				require.ErrorContains(t, err, "the server cannot listen on this address", listen)
 			}
 		}
 	}},
@@ -300,14 +300,14 @@ var rows = []struct {
 		if name == "serve" { // its verb says so, with the place in the configuration
 			c := serving.DefaultConfig()
 			c.Listen, c.Tenants = "0.0.0.0:0", "tenants.yaml"
-			require.Contains(t, fmt.Sprint(c.Warnings()), "in the clear")
+			require.Contains(t, fmt.Sprint(c.Warnings()), "unencrypted")
 			return
 		}
 		var log bytes.Buffer
 		_, end, err := s.open(t, wish{listen: "0.0.0.0:0", key: rightKey, log: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		require.NoError(t, end())
-		require.Contains(t, log.String(), "in the clear")
+		require.Contains(t, log.String(), "unencrypted")
 	}},
 	{"a wrong key is refused, and too many of them are", map[string]string{"metrics": "has none"}, func(t *testing.T, _ string, s seat) {
 		t.Parallel() // what is refused for too many is held back for a second

@@ -100,7 +100,7 @@ func TestKeysOfServers(t *testing.T) {
 			want string
 		}{
 			{good, 0o600, ""}, {good, 0o440, ""},
-			{short, 0o600, "a key has at least 24 characters"}, {"x", 0o600, "a key has at least 24 characters"},
+			{short, 0o600, "a key must have at least 24 characters"}, {"x", 0o600, "a key must have at least 24 characters"},
 			{good, 0o644, "others on this machine can read or change the key"}, {good, 0o660, "others on this machine can read or change the key"},
 			{good[:12] + " " + good[12:], 0o600, "one word"},
 		} {
@@ -121,8 +121,8 @@ func TestKeysOfServers(t *testing.T) {
 	}
 	for name, open := range byVariable {
 		for _, listen := range []string{here, everywhere} {
-			require.ErrorContains(t, open(t, listen, "x"), "a key has at least 24 characters, this has 1", name)
-			require.ErrorContains(t, open(t, listen, short), "a key has at least 24 characters, this has 23", name)
+			require.ErrorContains(t, open(t, listen, "x"), "a key must have at least 24 characters, but this one has 1", name)
+			require.ErrorContains(t, open(t, listen, short), "a key must have at least 24 characters, but this one has 23", name)
 			if err := open(t, listen, good); err != nil {
 				require.NotContains(t, err.Error(), "key", name)
 			}

@@ -114,7 +114,7 @@ var mention = regexp.MustCompile("(?:^|[\\s`\"'(=/])merit ([^\\n`]*)")
 var prose = strings.Fields(`and as asks at bundle built binary calls can comes does for from has if in is it itself keeps knows lies loads made
 	means needs of on or plug-in reads refuses repository runner runs said says script speaks starts takes that the then to was which will with
 	writes would process program under beside has looks not finds gives by does, are wheel command sets puts versions
-	also cannot checks server's users module package must answers sees`)
+	also cannot checks server's users module package must answers sees uses`)
 
 var flag = regexp.MustCompile(`^--?[a-zA-Z][\w-]*`)
 

@@ -23,44 +23,44 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Bundle is what a session is made of, as one file: its configuration, and every
-// file that it names, below folders that have numbers. Equal sessions are equal
-// bytes, wherever their files lie. What a server answers for stays an address, and
-// secrets are never in it. The file has no name: it goes with the last who holds it.
+// Bundle is a session in one file: its configuration and every file that the configuration
+// names, in numbered folders. Equal sessions give equal bytes, wherever their files are.
+// Addresses of servers stay addresses, and a bundle never holds secrets. The file has no name
+// on disk, so it disappears when the last holder closes it.
 type Bundle struct {
 	Digest queue.Digest
 	file   *os.File
 	size   int64
 }
 
-// Open reads the bundle from its beginning.
+// Open returns a reader of the whole bundle.
 func (b *Bundle) Open() io.Reader { return io.NewSectionReader(b.file, 0, b.size) }
 
-// Content is the bundle as what shards need.
+// Content returns the bundle as a content that shards can need.
 func (b *Bundle) Content() queue.Content {
 	return queue.Content{Digest: b.Digest, Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(b.Open()), nil }}
 }
 
-// The members of a bundle that are no files of the configuration.
+// The members of a bundle besides the files that the configuration names.
 const (
 	configName = "config.yaml"
-	madeName   = "made-of.json"
+	partsName  = "made-of.json"
 )
 
-// made says what a session is made of, so that who opens it elsewhere can tell
-// that it is the same.
-type made struct {
+// parts lists what a session consists of. The worker compares it with its own list to check that
+// it opened the same session.
+type parts struct {
 	Rewards []run.Module `json:"rewards"`
 	Plugins []run.Plugin `json:"plugins"`
 }
 
-func madeOf(s *merit.Session) made {
+func partsOf(s *merit.Session) parts {
 	m := s.Manifest()
-	return made{Rewards: m.Rewards, Plugins: m.Plugins}
+	return parts{Rewards: m.Rewards, Plugins: m.Plugins}
 }
 
-// Pack makes the bundle of s; a session without an environment is a bundle of
-// rewards. It is an error if s has what cannot be sent.
+// Pack makes the bundle of s. A session without an environment becomes a bundle of rewards
+// only. Pack returns an error if s contains something that cannot be sent.
 func Pack(s *merit.Session) (*Bundle, error) {
 	if err := s.Sendable(); err != nil {
 		return nil, err
@@ -74,14 +74,14 @@ func Pack(s *merit.Session) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	about, err := json.Marshal(madeOf(s))
+	about, err := json.Marshal(partsOf(s))
 	if err != nil {
 		return nil, err
 	}
-	p.files[configName], p.files[madeName] = member{data: text}, member{data: about}
+	p.files[configName], p.files[partsName] = member{data: text}, member{data: about}
 	f, err := os.CreateTemp("", "merit-bundle-")
 	if err != nil {
-		return nil, stored(err)
+		return nil, storageError(err)
 	}
 	b := &Bundle{file: f}
 	if err = errors.Join(os.Remove(f.Name()), p.write(f)); err == nil {
@@ -98,22 +98,22 @@ type packing struct {
 	limits sandbox.Limits
 	files  map[string]member // by slash-separated name
 	roots  int
-	size   int64 // of the files that lie on the disk
+	size   int64 // of the files on disk
 }
 
-// member is a file of a bundle: bytes, a file of the disk, or a link.
+// member is one member of a bundle: bytes, a file on disk, or a link.
 type member struct {
 	data       []byte
 	path, link string
 	executable bool
 }
 
-// config returns the configuration of s with the names that its files have in the
-// bundle. What plays no part in playing and scoring is left at its default.
+// config returns the configuration of s with paths replaced by names in the bundle. Settings
+// that do not affect playing and scoring get their defaults.
 func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 	cfg, d := *s.Config, merit.DefaultConfig()
 	cfg.Fleet, cfg.Traces, cfg.PPO, cfg.Train, cfg.Evidence, cfg.Save, cfg.Monitor = d.Fleet, d.Traces, d.PPO, d.Train, d.Evidence, d.Save, d.Monitor
-	cfg.Sandbox.CacheDir, cfg.Sandbox.InterpreterDir, cfg.Rollout.Parallel = "", "", 0 // a worker's own
+	cfg.Sandbox.CacheDir, cfg.Sandbox.InterpreterDir, cfg.Rollout.Parallel = "", "", 0 // each worker uses its own
 	var errs []error
 	add := func(path string) string {
 		name, err := p.add(path)
@@ -133,14 +133,15 @@ func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 	}{{environment, &cfg.Environment.Plugin, &cfg.Environment.Options}, {policy, &cfg.Policy.Plugin, &cfg.Policy.Options}} {
 		name, err := p.plugin(x.at)
 		errs = append(errs, err)
-		*x.plugin = "" // no path, so that only those in its options are left
+		*x.plugin = "" // an empty path, so that EachPluginPath visits only the paths in the options
 		merit.EachPluginPath(x.plugin, x.options, add)
 		*x.plugin = name
 	}
 	return &cfg, errors.Join(errs...)
 }
 
-// write writes the archive: names in order, no times, no owners.
+// write writes the archive with sorted names and without times and owners, so that its bytes
+// are reproducible.
 func (p *packing) write(w io.Writer) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -185,7 +186,7 @@ func (m member) write(t *tar.Writer, name string) error {
 	return err
 }
 
-// named returns a name below a folder of the bundle's own for what is called so.
+// named returns name in a new numbered folder of the bundle.
 func (p *packing) named(name string) string {
 	p.roots++
 	return path.Join("files", strconv.Itoa(p.roots), name)

@@ -18,7 +18,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// project lays a run's files into a new folder and returns it.
+// project writes a run's files to a new folder and returns its path.
 func project(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,9 +55,9 @@ func pack(t *testing.T, dir string, overrides ...string) (*fleet.Bundle, map[str
 	}
 }
 
-// Promise: a bundle holds what a session is made of, whose names say nothing of
-// this machine, and is the same wherever its files lie and however this machine
-// plays; it is another one if anything that decides is.
+// Promise: a bundle contains what a session consists of, under names that do not reveal
+// anything about this machine. It is the same wherever its files are and however this machine
+// plays, and changes if anything that affects results changes.
 func TestBundle(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv("SECRET", "hunter2")
@@ -81,37 +81,37 @@ func TestBundle(t *testing.T) {
 	require.NotEqual(t, one.Digest, three.Digest)
 }
 
-// Promise: a bundle opens as the session that it was made of, and what is none, or
-// reaches out of its folder, is refused without a file elsewhere.
+// Promise: a bundle opens as the session it was made from. A file that is not a bundle, or that
+// reaches outside its folder, is refused without writing a file elsewhere.
 func TestUnpack(t *testing.T) {
 	testneeds.NotShort(t)
 	b, _ := pack(t, project(t))
-	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Lent{})
+	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Grants{})
 	require.NoError(t, err)
 	require.Equal(t, "sokoban", s.Plugin.Name)
 	require.NoError(t, s.Close())
 
 	outside := filepath.Join(t.TempDir(), "outside")
 	for why, headers := range map[string][]tar.Header{
-		"is no name of a file": {{Name: "../x", Typeflag: tar.TypeReg}},
-		"is no file":           {{Name: "x", Typeflag: tar.TypeFifo}},
-		"path escapes":         {{Name: "files/link", Typeflag: tar.TypeSymlink, Linkname: filepath.Dir(outside)}, {Name: "files/link/outside", Typeflag: tar.TypeReg}},
-		"file exists":          {{Name: "x", Typeflag: tar.TypeReg}, {Name: "x", Typeflag: tar.TypeReg}},
-		"made-of.json":         {{Name: "config.yaml", Typeflag: tar.TypeReg}},
-		"is a link":            {{Name: "config.yaml", Typeflag: tar.TypeSymlink, Linkname: outside}},
-		"are too large":        {{Name: "files/1/x", Typeflag: tar.TypeReg, Size: 9 << 30}}, // as a sparse file says
+		"is not a valid file name": {{Name: "../x", Typeflag: tar.TypeReg}},
+		"is not a regular file":    {{Name: "x", Typeflag: tar.TypeFifo}},
+		"path escapes":             {{Name: "files/link", Typeflag: tar.TypeSymlink, Linkname: filepath.Dir(outside)}, {Name: "files/link/outside", Typeflag: tar.TypeReg}},
+		"file exists":              {{Name: "x", Typeflag: tar.TypeReg}, {Name: "x", Typeflag: tar.TypeReg}},
+		"made-of.json":             {{Name: "config.yaml", Typeflag: tar.TypeReg}},
+		"is a link":                {{Name: "config.yaml", Typeflag: tar.TypeSymlink, Linkname: outside}},
+		"are too large":            {{Name: "files/1/x", Typeflag: tar.TypeReg, Size: 9 << 30}}, // as a sparse file says
 	} {
-		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers)), t.TempDir(), fleet.Lent{})
+		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers)), t.TempDir(), fleet.Grants{})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), why)
 		require.ErrorContains(t, err, why)
 		require.NoFileExists(t, outside)
 	}
-	_, err = fleet.Unpack(t.Context(), strings.NewReader(strings.Repeat("no bundle", 9)), t.TempDir(), fleet.Lent{})
+	_, err = fleet.Unpack(t.Context(), strings.NewReader(strings.Repeat("no bundle", 9)), t.TempDir(), fleet.Grants{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }
 
-// Promise: a job gets nothing of a worker but what its plug-ins may have: its
-// rewards read none of the worker's files, also behind a link, and nobody its key.
+// Promise: a job gets nothing of a worker except what its plug-ins may use. Its rewards read
+// none of the worker's files, not even through links, and no job gets the worker's key.
 func TestConfined(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv(fleet.KeyVariable, "a seed")
@@ -119,7 +119,7 @@ func TestConfined(t *testing.T) {
 	here := project(t)
 	_, files := pack(t, here)
 	for why, change := range map[string]func() (config string, link tar.Header){
-		"which is none of its files": func() (string, tar.Header) {
+		"which is not one of its files": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "files/1/shaped", here+"/shaped", 1), tar.Header{}
 		},
 		`read the link "files/1/shaped"`: func() (string, tar.Header) {
@@ -128,7 +128,7 @@ func TestConfined(t *testing.T) {
 		"the worker's own key": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "pass_env: []", "pass_env: [MERIT_FLEET_KEY]", 1), tar.Header{}
 		},
-		"the variables HOME,PATH of its environment": func() (string, tar.Header) {
+		"the environment variables HOME,PATH": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "pass_env: []", "pass_env: [PATH, LENT, HOME]", 1), tar.Header{}
 		},
 	} {
@@ -138,14 +138,14 @@ func TestConfined(t *testing.T) {
 			link = tar.Header{Name: "files/1/shaped/reward.js", Typeflag: tar.TypeReg}
 		}
 		headers = append(headers, link)
-		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers, text)), t.TempDir(), fleet.Lent{Variables: []string{"LENT", fleet.KeyVariable}})
+		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers, text)), t.TempDir(), fleet.Grants{Variables: []string{"LENT", fleet.KeyVariable}})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused), why)
 		require.ErrorContains(t, err, why)
 	}
 }
 
-// Promise: a rubric's judge is sent as a reward's module is, with the files beside
-// it; and what a reward names holds no link.
+// Promise: a rubric's judge is sent like a reward's module, with its accompanying files, and
+// the files that a reward names contain no links.
 func TestBundleOfRubric(t *testing.T) {
 	testneeds.Slow(t, "compiles an interpreter for each machine")
 	dir := project(t)
@@ -160,7 +160,7 @@ func TestBundleOfRubric(t *testing.T) {
 	b, files := pack(t, dir)
 	require.Contains(t, files, "files/1/judging/reward.py")
 	require.Contains(t, files, "files/1/judging/standards.py")
-	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Lent{})
+	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Grants{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 }
@@ -177,7 +177,7 @@ func TestBundleTooLarge(t *testing.T) {
 	t.Chdir(dir)
 	_, err = fleet.Pack(s)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
-	require.ErrorContains(t, err, "more bytes than a bundle may have")
+	require.ErrorContains(t, err, "too many bytes for a bundle")
 }
 
 func archive(t *testing.T, headers []tar.Header, contents ...string) []byte {

@@ -39,8 +39,8 @@ func (o odd) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
 	return err
 }
 
-// Promise: texts that are not UTF-8, which an environment may bring into an
-// episode, come to the same bytes of a run with a fleet as without.
+// Promise: an episode with texts that are not UTF-8 gives the same bytes of a run with and
+// without a fleet.
 func TestSameBytesOfOddTexts(t *testing.T) {
 	testneeds.NotShort(t)
 	cfg := config(t, sokoban, "train.iterations=2")
@@ -52,15 +52,15 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 	plain, err := play(t.Context(), t, open(t, cfg, strange), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	f := queue.Local(2, bench.Handlers())
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	f := queue.Local(2, executor.Handlers())
 	c, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{})
 	require.NoError(t, err)
-	bench.Hold(c, open(t, cfg, strange))
+	executor.Hold(c, open(t, cfg, strange))
 	got, err := play(t.Context(), t, s, nil, merit.TrainOptions{OpenPlayer: c.OpenPlayer})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	require.NoError(t, bench.Close())
+	require.NoError(t, executor.Close())
 
 	seen := 0
 	for name, text := range plain {
@@ -81,8 +81,8 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 	require.Greater(t, seen, 1)
 }
 
-// Promise: weights that are larger than a fleet is sent are refused before a worker
-// has them in memory, and weights that go with an order are those that it names.
+// Promise: weights that are too large for a fleet are refused before a worker has them in
+// memory, and weights embedded in an order must match its digest.
 func TestWeightsOfAnOrder(t *testing.T) {
 	testneeds.Slow(t, "trains with several fleets")
 	small := queue.ContentOf([]byte("weights"))

@@ -20,35 +20,35 @@ import (
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
-// crew is the workers that are to be started beside a server: where it is, and a
-// seed for each.
-type crew struct {
+// localWorkers describes the local workers to start next to a server: the server's URL, and a key seed
+// for each worker.
+type localWorkers struct {
 	url   string
 	seeds [][]byte
 }
 
-// lasting is a life after which a death begins a new row: a worker that joined and
-// had work is no worker that cannot start. A shard that ends its worker comes again
-// after half a minute, and must be given up before its workers are.
-const lasting = 10 * time.Second
+// stableAfter is the lifetime after which a crash no longer counts as one of a series: a worker
+// that ran that long was able to start. A shard that crashes its worker returns after half a
+// minute, so the queue gives up the shard before this process gives up its workers.
+const stableAfter = 10 * time.Second
 
-// startChildren starts worker processes of this machine, which live until end is
-// called, and no longer than this process. Jobs get variables from them: they are
-// the user's own, and so is the configuration that names these. If all of them die
-// for good, lost is told their names and why.
-func startChildren(w crew, variables []string, o OpenOptions, lost func(names []string, why error)) (end func() error, err error) {
+// startChildren starts worker processes on this machine. They run until end is called, and stop
+// when this process exits. Jobs may use variables of their environment: both the workers and
+// the configuration that names the variables belong to the user. If all workers fail
+// permanently, startChildren calls lost with their names and the cause.
+func startChildren(w localWorkers, variables []string, o OpenOptions, lost func(names []string, why error)) (end func() error, err error) {
 	program := o.Program
 	if len(program) == 0 {
 		self, err := os.Executable()
 		if err != nil {
-			return nil, unbuilt(err)
+			return nil, buildError(err)
 		}
 		program = []string{self}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var ends sync.WaitGroup
 	var names []string
-	over := make(chan error, len(w.seeds)) // of each child: why it is not started any more
+	over := make(chan error, len(w.seeds)) // why each child is no longer restarted
 	for i, seed := range w.seeds {
 		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: w.url, seed: seed, variables: variables, slots: max(1, cpus.Count()/len(w.seeds)), log: o.Log}
 		names = append(names, k.name)
@@ -61,11 +61,11 @@ func startChildren(w crew, variables []string, o OpenOptions, lost func(names []
 				cause = err
 			}
 		}
-		if cause != nil && ctx.Err() == nil { // nobody sent them away
+		if cause != nil && ctx.Err() == nil { // not stopped by end
 			lost(names, &fault.Error{
 				Boundary: fault.Fleet, Kind: fault.Crashed, Where: Embedded,
-				What: fmt.Sprintf("the worker processes of this machine (%d) died again and again, and no other worker is there", len(names)), Err: cause,
-				Hint: "correct what ends them, then go on with --resume; without --fleet this process plays and scores itself",
+				What: fmt.Sprintf("all %d worker processes on this machine crashed repeatedly, and no other worker is connected", len(names)), Err: cause,
+				Hint: "fix the cause, then continue with --resume; without --fleet this process plays and scores by itself",
 			})
 		}
 	})
@@ -76,7 +76,7 @@ func startChildren(w crew, variables []string, o OpenOptions, lost func(names []
 	}, nil
 }
 
-// child is a worker process of this machine, in one life after the other.
+// child is a worker process on this machine, including its restarts.
 type child struct {
 	name      string
 	program   []string
@@ -87,23 +87,23 @@ type child struct {
 	log       *slog.Logger
 }
 
-// live starts the worker again when it dies, as often as it may. The error is why
-// it is not started any more, if nobody wanted that.
+// live runs the worker and restarts it after crashes, within a restart budget. It returns the
+// last error when the budget is used up, and nil after an intended stop.
 func (k *child) live(ctx context.Context) error {
-	budget := backoff.Budget{Config: backoff.Config{Most: backoff.Default().Most, Within: lasting}}
+	budget := backoff.Budget{Config: backoff.Config{Most: backoff.Default().Most, Within: stableAfter}}
 	for ctx.Err() == nil {
 		budget.Started(time.Now())
 		err := k.run(ctx)
 		if ctx.Err() != nil || err == nil {
-			k.log.Info("a worker of this machine has drained", "worker", k.name)
+			k.log.Info("a local worker has drained", "worker", k.name)
 			return nil
 		}
 		pause, again := budget.Died(time.Now())
 		if !again {
-			k.log.Error("a worker of this machine dies again and again; it is not started any more", "worker", k.name, "cause", err)
+			k.log.Error("a local worker crashed repeatedly; Merit does not restart it again", "worker", k.name, "cause", err)
 			return err
 		}
-		k.log.Warn("a worker of this machine died; it is started again", "worker", k.name, "cause", err)
+		k.log.Warn("a local worker crashed; restarting it", "worker", k.name, "cause", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -112,7 +112,8 @@ func (k *child) live(ctx context.Context) error {
 	return nil
 }
 
-// run is one life. It ends with ctx: first by the end of the input, then by force.
+// run starts the process once and waits for it. When ctx is canceled, it closes the worker's
+// standard input and kills the process after 10 s.
 func (k *child) run(ctx context.Context) error {
 	args := append(slices.Clone(k.program[1:]), "fleet", "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")
 	if len(k.variables) > 0 {
@@ -130,7 +131,7 @@ func (k *child) run(ctx context.Context) error {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: k.program[0], What: "a worker cannot be started", Err: err, Hint: "see that the program is there and has the verb worker"}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: k.program[0], What: "the worker process cannot be started", Err: err, Hint: "check that the program exists and has the command worker"}
 	}
 	last := k.listen(said)
 	if err := cmd.Wait(); err != nil {
@@ -139,7 +140,7 @@ func (k *child) run(ctx context.Context) error {
 	return nil
 }
 
-// listen passes on what the worker says, and returns its last line.
+// listen logs what the worker writes to standard error and returns its last line.
 func (k *child) listen(said io.Reader) error {
 	lines := bufio.NewScanner(said)
 	lines.Buffer(make([]byte, 4<<10), 64<<10)
@@ -148,6 +149,6 @@ func (k *child) listen(said io.Reader) error {
 		last = errors.New(lines.Text())
 		k.log.Warn(lines.Text(), "worker", k.name)
 	}
-	_, _ = io.Copy(io.Discard, said) // of a line that was too long
+	_, _ = io.Copy(io.Discard, said) // the rest after a line that was too long
 	return last
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// doomed is a worker that cannot start, and says why in its last line.
+// doomed is a worker that cannot start and reports why in its last line.
 var doomed = []string{"/bin/sh", "-c", "echo hello >&2; echo the disk is gone >&2; exit 3"}
 
-// Promise: a run whose worker processes all die for good stops at once, with what
-// the last of them said, and does not wait for workers that nobody starts.
+// Promise: a run whose worker processes all fail for good stops at once with their last
+// message, and does not wait for workers that nobody starts.
 func TestAllChildrenDead(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
@@ -26,7 +26,7 @@ func TestAllChildrenDead(t *testing.T) {
 	require.NoError(t, err)
 	_, err = play(t.Context(), t, open(t, cfg), f, merit.TrainOptions{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Crashed))
-	require.ErrorContains(t, err, "the worker processes of this machine (2) died again and again")
+	require.ErrorContains(t, err, "all 2 worker processes on this machine crashed repeatedly")
 	require.ErrorContains(t, err, "the disk is gone")
 	require.NotContains(t, err.Error(), "hello")
 	_, err = play(t.Context(), t, open(t, cfg), f, merit.TrainOptions{})
@@ -42,7 +42,7 @@ func TestOthersStandInForChildren(t *testing.T) {
 	plain, err := play(t.Context(), t, open(t, cfg), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	var outside *exec.Cmd
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Program: doomed, Joinable: func(j fleet.Joining) {
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Program: doomed, OnReady: func(j fleet.JoinInfo) {
 		outside = outsider(t, j)
 	}})
 	require.NoError(t, err)
@@ -53,8 +53,8 @@ func TestOthersStandInForChildren(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// outsider is a worker process that nobody starts again.
-func outsider(t *testing.T, j fleet.Joining) *exec.Cmd {
+// outsider is a worker process that is not restarted.
+func outsider(t *testing.T, j fleet.JoinInfo) *exec.Cmd {
 	seed, err := os.ReadFile(j.Key)
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0], "fleet", "worker", "--join", j.URL, "--name", "outside")

@@ -8,8 +8,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Config says how a run uses a fleet, if it is given one. Nothing of it changes
-// a byte of what the run writes.
+// Config configures how a run uses a fleet. None of it changes the bytes that the run writes.
 type Config struct {
 	// Groups is how many groups a worker plays at a time. 0 means as many as fill the
 	// slots of an environment.
@@ -38,7 +37,7 @@ type Config struct {
 	CA      string `yaml:"ca" json:"ca"`
 	Cert    string `yaml:"cert" json:"cert"`
 	CertKey string `yaml:"cert_key" json:"cert_key"`
-	// Users is the file of public keys that an embedded server lets in.
+	// Users is the file of public keys that an embedded server accepts.
 	Users string `yaml:"users" json:"users"`
 }
 
@@ -47,7 +46,7 @@ func DefaultConfig() Config {
 	return Config{Verify: 0.01, Patience: 10 * time.Minute, Listen: "127.0.0.1:0"}
 }
 
-// SetDefaults is called before the section is read.
+// SetDefaults sets all fields to their defaults. It is called before the section is read.
 func (c *Config) SetDefaults() { *c = DefaultConfig() }
 
 // EachPath replaces every path in c.
@@ -59,15 +58,15 @@ func (c *Config) EachPath(replace func(string) string) {
 	}
 }
 
-// Validate returns every problem of c, with key paths relative to the section.
+// Validate returns every problem of c. Key paths are relative to the section.
 func (c Config) Validate() []error {
 	problems := fault.Validate(&c)
 	if c.Label != "" {
-		problems.Check(queue.Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
+		problems.Check(queue.Word(c.Label), "label", c.Label, "use at most 32 letters, digits and dashes")
 	}
-	problems.Check(!slices.Contains([]int{2, 4}, c.Replicas), "replicas", c.Replicas, "use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them")
+	problems.Check(!slices.Contains([]int{2, 4}, c.Replicas), "replicas", c.Replicas, "use 0 (automatic), 1, 3 or 5: an even number survives no more failures")
 	if (c.Cert == "") != (c.CertKey == "") {
-		problems.Invalid("cert_key", "is without cert, or cert without it", "give both or none")
+		problems.Invalid("cert_key", "is set without cert, or cert without cert_key", "set both or neither")
 	}
 	return problems
 }

@@ -1,7 +1,7 @@
-// Package fleet lets workers of other machines play and score for a session. The
-// coordinator packs what a session is made of into one bundle, sends orders that
-// name it, and holds what comes back to them; a Bench is a worker's side: it opens
-// a bundle once and does what orders say.
+// Package fleet lets workers on other machines play and score episodes for a session. The
+// coordinator packs the session into one bundle, sends orders that name the bundle, and checks
+// the results against the orders. On the worker's side, an Executor opens each bundle once and
+// carries out the orders.
 package fleet
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Coordinator has a fleet play for a session. It is safe for concurrent use as
-// far as its players are different ones.
+// Coordinator plays the episodes of a session on a fleet. It is safe for concurrent use if each
+// goroutine uses its own players.
 type Coordinator struct {
 	fleet queue.Fleet
 	cfg   *merit.Config
@@ -30,34 +30,34 @@ type Coordinator struct {
 	job   queue.Content // the bundle
 	log   *slog.Logger
 
-	mutex   sync.Mutex // of what follows
+	mutex   sync.Mutex // guards totals and weights
 	totals  Totals
-	weights acting
+	weights sentWeights
 }
 
-// acting are the weights that were put last.
-type acting struct {
+// sentWeights holds the weights that were attached last.
+type sentWeights struct {
 	of      policy.Learner
 	version uint64
 	state   []byte
 	content queue.Content
 }
 
-// Totals is what a fleet has done for a session; for people only.
+// Totals counts what a fleet has done for a session. It is informational.
 type Totals struct {
-	Shards       int            // that have a result
-	Redeliveries int            // of shards that were handed out more than once
+	Shards       int            // with a result
+	Redeliveries int            // deliveries of a shard after its first
 	Lost         int            // shards without a result
-	Workers      map[string]int // shards by who computed them
+	Workers      map[string]int // number of shards by worker
 }
 
-// CoordinatorOptions are what a coordinator needs of the program.
+// CoordinatorOptions configure a Coordinator.
 type CoordinatorOptions struct {
 	Log *slog.Logger // nil = none
 }
 
-// NewCoordinator packs what s is made of, for f, which the caller closes. What cannot
-// be sent, such as an environment of this process, is an error.
+// NewCoordinator packs s for the fleet f. The caller closes f. It returns an error if s
+// contains something that cannot be sent, such as an environment that runs inside this process.
 func NewCoordinator(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordinator, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -69,17 +69,17 @@ func NewCoordinator(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coo
 	return &Coordinator{fleet: f, cfg: s.Config, task: s.Plugin.Name, job: b.Content(), log: o.Log, totals: Totals{Workers: map[string]int{}}}, nil
 }
 
-// OpenPlayer is a train.OpenPlayer.
+// OpenPlayer implements train.OpenPlayer.
 func (c *Coordinator) OpenPlayer(_ context.Context, split string, p policy.Learner) (train.Player, error) {
 	if c.cfg.Environment.Plugin == "" {
 		return nil, &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "there is nothing to play", Hint: "name an environment, or go on without a fleet",
+			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "the configuration has no environment to play", Hint: "name an environment, or run without a fleet",
 		}
 	}
 	return &player{Coordinator: c, split: split, policy: p}, nil
 }
 
-// Totals returns what the fleet has done so far.
+// Totals returns the counts so far.
 func (c *Coordinator) Totals() Totals {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -88,58 +88,59 @@ func (c *Coordinator) Totals() Totals {
 	return t
 }
 
-// mostWeights is how many bytes of weights may go with the orders of one plan: where
-// they are few, that takes less time than a content, which costs 5 ms.
-const mostWeights = 4 << 20
+// maxEmbedded is the largest total size, in bytes, of weights embedded in the orders of one
+// plan. Embedding a small total is faster than storing a content, which takes 5 ms.
+const maxEmbedded = 4 << 20
 
-// equip puts the weights with which p acts into o, of which there will be so many
-// orders, and returns them as a content, in which they go unless they are small. A
-// policy that never learnt is sent as nothing unless it says what acts: whoever opens
-// it anew has the same.
-func (c *Coordinator) equip(ctx context.Context, o *shardcodec.Order, p policy.Learner, orders int) (queue.Content, error) {
+// attachWeights puts the current weights of p into o and returns them as a content, which the orders
+// need if the weights are not small enough to embed. The argument orders is the number of
+// orders that will carry them. An untrained policy that is not policy.Portable is sent without
+// weights, because a worker initializes it to the same state.
+func (c *Coordinator) attachWeights(ctx context.Context, o *shardcodec.Order, p policy.Learner, orders int) (queue.Content, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	w := c.weights
-	if version := p.Version(); w.of != p || w.version != version { // the versions of one learner have one state each
-		state, err := stateTo(ctx, p, version)
+	if version := p.Version(); w.of != p || w.version != version { // a version of a learner has exactly one state
+		state, err := weightsOf(ctx, p, version)
 		if err != nil {
 			return w.content, err
 		}
-		w = acting{of: p, version: version, state: state, content: queue.ContentOf(state)}
+		w = sentWeights{of: p, version: version, state: state, content: queue.ContentOf(state)}
 		c.weights = w
 	}
 	o.Policy, o.Version = w.content.Digest, w.version
-	if n := len(w.state); n > 0 && n <= shardcodec.MaxWeights && n*orders <= mostWeights {
+	if n := len(w.state); n > 0 && n <= shardcodec.MaxWeights && n*orders <= maxEmbedded {
 		o.Weights = w.state
 	}
 	return w.content, nil
 }
 
-// stateTo is what p acts with.
-func stateTo(ctx context.Context, p policy.Learner, version uint64) (state []byte, err error) {
+// weightsOf returns the weights with which p acts at the given version, or nil if p is untrained
+// and not policy.Portable.
+func weightsOf(ctx context.Context, p policy.Learner, version uint64) (state []byte, err error) {
 	if portable, ok := p.(policy.Portable); ok {
 		state, err = portable.Weights(ctx)
 	} else if version > 0 {
 		state, err = p.Save(ctx, fmt.Sprintf("fleet-%d", version))
 	}
-	if err == nil && len(state) > maxState {
-		err = tooHeavy(int64(len(state)))
+	if err == nil && len(state) > maxWeights {
+		err = tooLarge(int64(len(state)))
 	}
 	return state, err
 }
 
-// maxState is how many bytes of weights a fleet is sent.
-const maxState = 256 << 20
+// maxWeights is the largest size of weights, in bytes, that a fleet accepts.
+const maxWeights = 256 << 20
 
-func tooHeavy(n int64) error {
+func tooLarge(n int64) error {
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("its weights have %d bytes; a fleet is sent %d at most", n, maxState),
-		Hint: "let an engine keep them, which workers reach by its address",
+		Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("the weights have %d bytes, and a fleet accepts at most %d", n, maxWeights),
+		Hint: "keep the weights in an engine that workers reach by address",
 	}
 }
 
-// counted notes a result.
-func (c *Coordinator) counted(r queue.Result) {
+// count adds a result to the totals.
+func (c *Coordinator) count(r queue.Result) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.totals.Redeliveries += max(0, r.Deliveries-1)
@@ -151,11 +152,11 @@ func (c *Coordinator) counted(r queue.Result) {
 	c.totals.Workers[r.Worker]++
 }
 
-// each has n shards computed under the name of a job, and calls take with each
-// result, several at one time.
+// each submits n shards under a job name and calls take with each result, from several
+// goroutines at once.
 func (c *Coordinator) each(ctx context.Context, job string, n int, shard func(i int) (queue.Shard, error), take func(i int, r queue.Result)) error {
 	var failed error
-	places := make(chan struct{}, cpus.Count()) // one for each result that is read now
+	places := make(chan struct{}, cpus.Count()) // limits how many results are read at the same time
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	for r, err := range c.fleet.Submit(ctx, job, func(yield func(queue.Shard) bool) {
@@ -169,7 +170,7 @@ func (c *Coordinator) each(ctx context.Context, job string, n int, shard func(i 
 		if failed != nil || err != nil {
 			return cmp.Or(failed, err)
 		}
-		c.counted(r)
+		c.count(r)
 		places <- struct{}{}
 		reading.Go(func() {
 			defer func() { <-places }()

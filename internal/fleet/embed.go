@@ -17,12 +17,12 @@ import (
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
-// embed starts a server in this process, for c, with keys for those who work beside
-// it, and has it let in whom the file of users names, if there is one. Where other
-// machines reach it there are both keys and a certificate.
-func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOptions, c *queue.Options) (beside crew, err error) {
+// embed starts a server in this process and points c at it. It makes keys for local processes
+// and also accepts the keys in the users file, if there is one. A server that other machines
+// can reach requires both keys and a certificate.
+func (f *Fleet) embed(ctx context.Context, section Config, dir string, o OpenOptions, c *queue.Options) (local localWorkers, err error) {
 	if err := natsd.CheckLocks(section.Listen, section.Users != "", section.Cert != ""); err != nil {
-		return beside, err
+		return local, err
 	}
 	team, guests := natsd.DefaultTeam, natsd.Users{}
 	if section.Users != "" {
@@ -30,35 +30,35 @@ func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOp
 			team, err = oneTeam(section.Users, guests)
 		}
 		if err != nil {
-			return beside, err
+			return local, err
 		}
 	}
 	certs, err := certificates.Open(certificates.Files{Cert: section.Cert, Key: section.CertKey})
 	if err != nil {
-		return beside, err
+		return local, err
 	}
 	own := ownKeys{team: team}
 	c.Seed = own.add(natsd.Coordinator)
 	for range o.Workers {
-		beside.seeds = append(beside.seeds, own.add(natsd.Worker))
+		local.seeds = append(local.seeds, own.add(natsd.Worker))
 	}
-	join := Joining{Key: filepath.Join(dir, "worker.key"), Watch: filepath.Join(dir, "watcher.key")}
+	join := JoinInfo{Key: filepath.Join(dir, "worker.key"), Watch: filepath.Join(dir, "watcher.key")}
 	err = errors.Join(natsd.WriteSeed(join.Key, own.add(natsd.Worker)), natsd.WriteSeed(join.Watch, own.add(natsd.Watcher)), own.err)
 	if err != nil {
-		return beside, err
+		return local, err
 	}
 	server, err := natsd.Start(ctx, natsd.Options{
 		Dir: filepath.Join(dir, "server"), Listen: section.Listen, Users: slices.Concat(own.users, guests.Users), Teams: guests.Teams, TLS: certs.Config(), Log: o.Log,
 	})
 	if err != nil {
-		return beside, err
+		return local, err
 	}
 	f.ends = append(f.ends, server.Close)
 	c.Server, c.URL, join.URL = server, "", server.URL()
 	if certs != nil {
 		door, err := server.Beside()
 		if err != nil {
-			return beside, stored(err)
+			return local, storageError(err)
 		}
 		f.ends = append(f.ends, door.Close)
 		join.URL, join.Certificate = door.URL(), section.Cert
@@ -70,41 +70,41 @@ func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOp
 		f.ends = append(f.ends, server.Follow(section.Users, guests, own.users, func(users natsd.Users) error {
 			now, err := oneTeam(section.Users, users)
 			if err == nil && now != team {
-				err = fmt.Errorf("the team of this run is %s, and not %s", team, now)
+				err = fmt.Errorf("the team of this run is %s, not %s", team, now)
 			}
 			return err
 		}, nil))
 	}
-	if o.Joinable != nil {
-		o.Joinable(join)
+	if o.OnReady != nil {
+		o.OnReady(join)
 	}
-	beside.url = join.URL
-	return beside, nil
+	local.url = join.URL
+	return local, nil
 }
 
-// oneTeam returns the team that all users are in, whose the run is then.
+// oneTeam returns the team that all users are in. The run then belongs to that team.
 func oneTeam(path string, users natsd.Users) (string, error) {
 	team := users.Users[0].Team
 	for _, u := range users.Users {
 		if u.Team != team {
 			return "", &fault.Error{
-				Boundary: fault.Fleet, Kind: fault.Invalid, Where: path, What: fmt.Sprintf("it names the teams %s and %s, and a server of one run has one team", team, u.Team),
-				Hint: "take out the others, or start a server that stays: merit fleet serve",
+				Boundary: fault.Fleet, Kind: fault.Invalid, Where: path, What: fmt.Sprintf("the file names the teams %s and %s, but an embedded server has only one team", team, u.Team),
+				Hint: "remove the other teams, or start a separate server with merit fleet serve",
 			}
 		}
 	}
 	return team, nil
 }
 
-// ownKeys are the users of this process and this machine: the coordinator, its
-// workers, who joins or watches here.
+// ownKeys holds the keys made for this process and this machine: those of the coordinator, its
+// workers, and local processes that join or watch.
 type ownKeys struct {
 	team  string
 	users []natsd.User
 	err   error
 }
 
-// add makes a key.
+// add makes a key with a role and returns its seed.
 func (o *ownKeys) add(role natsd.Role) []byte {
 	seed, public, err := natsd.NewKey()
 	o.err = errors.Join(o.err, err)
@@ -112,8 +112,8 @@ func (o *ownKeys) add(role natsd.Role) []byte {
 	return seed
 }
 
-// beyond is the address for other machines: that which the server listens at, or,
-// where it listens at all of them, the first name of its certificate.
+// beyond returns the server's address for other machines. It is the address that the server
+// listens on, or, if that is all addresses, the first suitable name in the certificate.
 func beyond(address string, c *tls.Config) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// guest makes a key in a file, with a line in users.
+// guest makes a key in a file and adds a line for it to users.
 func guest(t *testing.T, users, role string) (key, public string) {
 	t.Helper()
 	seed, public, err := natsd.NewKey()
@@ -32,7 +32,7 @@ func guest(t *testing.T, users, role string) (key, public string) {
 	return key, public
 }
 
-// look comes to a server and returns who works there.
+// look connects to a server and returns the names of its workers.
 func look(t *testing.T, url, key, ca string) ([]queue.Worker, error) {
 	t.Helper()
 	o := queue.Options{URL: url, Name: "looks"}
@@ -49,9 +49,9 @@ func look(t *testing.T, url, key, ca string) ([]queue.Worker, error) {
 	return s.Workers, nil
 }
 
-// Promise: an embedded server with a certificate and a file of users lets in, by TLS,
-// those who stand in it, as what they are there, and nobody else; workers of this
-// machine reach it whatever names its certificate has; together they play the run.
+// Promise: an embedded server with a certificate and a users file accepts the listed users over
+// TLS, in their roles, and nobody else. Workers of this machine reach it whatever names its
+// certificate has. Together they play the run.
 func TestEmbeddedForOtherMachines(t *testing.T) {
 	testneeds.Slow(t, "opens a fleet to other machines")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -62,8 +62,8 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 	cfg := config(t, sokoban, "fleet.groups=1", "fleet.verify=1", "fleet.users="+users, "fleet.cert="+cert, "fleet.cert_key="+key)
 	plain, err := play(t.Context(), t, open(t, cfg), nil, merit.TrainOptions{})
 	require.NoError(t, err)
-	var join fleet.Joining
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Joinable: func(j fleet.Joining) { join = j }})
+	var join fleet.JoinInfo
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, OnReady: func(j fleet.JoinInfo) { join = j }})
 	require.NoError(t, err)
 	require.Equal(t, cert, join.Certificate)
 	require.Regexp(t, `^nats://127\.0\.0\.1:`, join.URL)
@@ -95,7 +95,7 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 		require.Equal(t, w.Name == "elsewhere", w.Key == public)
 	}
 
-	// Who stands in the file from now on comes, and nobody else.
+	// From now on, users in the file are accepted, and no others.
 	other := filepath.Join(t.TempDir(), "other")
 	stranger, line := guest(t, other, "watcher")
 	_, err = look(t, join.Beyond, stranger, cert)
@@ -107,8 +107,8 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Promise: an embedded server listens beyond this machine only with a certificate and
-// a file of users, says at once all that is missing, and has one team.
+// Promise: an embedded server listens to other machines only with a certificate and a users
+// file, reports everything missing at once, and has one team.
 func TestEmbeddedLocks(t *testing.T) {
 	testneeds.NotShort(t)
 	users := filepath.Join(t.TempDir(), "users")
@@ -117,8 +117,8 @@ func TestEmbeddedLocks(t *testing.T) {
 		overrides []string
 		what      []string
 	}{
-		{nil, []string{"no key is known", "there is no certificate"}},
-		{[]string{"fleet.users=" + users}, []string{"there is no certificate"}},
+		{nil, []string{"needs a list of accepted keys", "no certificate is given"}},
+		{[]string{"fleet.users=" + users}, []string{"no certificate is given"}},
 	} {
 		_, err := fleet.Open(t.Context(), fleet.Embedded, config(t, sokoban, append(c.overrides, "fleet.listen=0.0.0.0:0")...), fleet.OpenOptions{})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
@@ -130,11 +130,11 @@ func TestEmbeddedLocks(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, natsd.AddUser(users, public+" worker another"))
 	_, err = fleet.Open(t.Context(), fleet.Embedded, config(t, sokoban, "fleet.users="+users), fleet.OpenOptions{})
-	require.ErrorContains(t, err, "it names the teams lab and another")
+	require.ErrorContains(t, err, "the file names the teams lab and another")
 }
 
-// Promise: where a server listens at all addresses, the one for other machines is a
-// name that its certificate has for them.
+// Promise: if a server listens on all addresses, its address for other machines is a name in
+// its certificate.
 func TestBeyond(t *testing.T) {
 	testneeds.NotShort(t)
 	at := func(change func(*x509.Certificate)) *certificates.Certificates {

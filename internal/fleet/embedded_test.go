@@ -14,9 +14,9 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Promise: worker processes that a coordinator starts beside a server of its own
-// play the bytes that it plays itself, what they said was verified, and scrapes
-// show them. They give it the variables that its configuration names.
+// Promise: worker processes that a coordinator starts for its embedded server play the same
+// bytes as the coordinator itself. Their results are verified, metrics show them, and they get
+// the variables that the configuration names.
 func TestEmbedded(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())

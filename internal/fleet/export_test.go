@@ -10,18 +10,18 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// StateOf are the weights of an order.
+// StateOf returns the weights of an order.
 func StateOf(ctx context.Context, o shardcodec.Order, s queue.Shard) ([]byte, error) {
 	return new(job).stateOf(ctx, o, s)
 }
 
-// Hold opens the job of c with s, whatever s is made of.
-func (b *Bench) Hold(c *Coordinator, s *merit.Session) {
-	b.jobs[c.job.Digest] = &job{bench: b, digest: c.job.Digest, session: s, drop: func() error { return nil }, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
+// Hold opens the job of c with s, whatever s consists of.
+func (b *Executor) Hold(c *Coordinator, s *merit.Session) {
+	b.jobs[c.job.Digest] = &job{executor: b, digest: c.job.Digest, session: s, drop: func() error { return nil }, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
 }
 
-// Beyond is the address for other machines of a server at address.
+// Beyond returns the address for other machines of a server at address.
 var Beyond = beyond
 
-// Read is what becomes of a result as soon as it is there.
+// Read decodes a result as soon as it arrives.
 var Read = read

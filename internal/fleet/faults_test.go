@@ -80,8 +80,8 @@ func player(t *testing.T, f queue.Fleet, s *merit.Session) (*fleet.Coordinator, 
 	}
 }
 
-// Promise: a shard that nobody can compute is its episodes without a score, never
-// a 0, and the others are as they are; if there are no others, that is the error.
+// Promise: the episodes of a shard that no worker can compute have no score, and never the
+// score 0. Other episodes are not affected. If there are no others, the run returns the error.
 func TestLostShards(t *testing.T) {
 	testneeds.NotShort(t)
 	s := open(t, config(t, sokoban))
@@ -97,7 +97,7 @@ func TestLostShards(t *testing.T) {
 	require.ErrorContains(t, err, "the worker broke down")
 }
 
-// Promise: a result that is no answer to its order is computed again.
+// Promise: a result that does not fit its order is computed again.
 func TestWrongAnswers(t *testing.T) {
 	testneeds.NotShort(t)
 	var calls atomic.Int32
@@ -109,9 +109,9 @@ func TestWrongAnswers(t *testing.T) {
 			return h(ctx, s)
 		}
 	})
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	t.Cleanup(func() { require.NoError(t, bench.Close()) })
-	verified := queue.Verified(f, queue.VerifyOptions{Handlers: bench.Handlers(), Read: fleet.Read})
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	t.Cleanup(func() { require.NoError(t, executor.Close()) })
+	verified := queue.Verified(f, queue.VerifyOptions{Handlers: executor.Handlers(), Read: fleet.Read})
 	c, play := player(t, verified, open(t, config(t, sokoban)))
 	scored, lost, err := play(rollout.Plan{Seed: 5})
 	require.NoError(t, err)

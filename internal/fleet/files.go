@@ -17,10 +17,10 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// maxFiles is how many files a bundle may have.
+// maxFiles is the largest number of files in a bundle.
 const maxFiles = 100_000
 
-// reward packs the files of r, and lets it name them as the bundle does.
+// reward packs the files of r and replaces the paths in r by names in the bundle.
 func (p *packing) reward(r *merit.Reward) error {
 	var errs []error
 	module := func(path string) string {
@@ -34,7 +34,7 @@ func (p *packing) reward(r *merit.Reward) error {
 	rest, script := merit.Reward{}, ""
 	if c := judging.Of(*r); c != nil {
 		judge := *c
-		judge.Cache = "" // a worker's own
+		judge.Cache = "" // each worker uses its own
 		rest.Judge = &judge
 	}
 	if c := rubrics.Of(*r); c != nil {
@@ -50,7 +50,7 @@ func (p *packing) reward(r *merit.Reward) error {
 		name, err := p.add(path)
 		for file, m := range p.files {
 			if m.link != "" && strings.HasPrefix(file, name+"/") {
-				err = &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "a reward's folder holds a link", Hint: "copy what it points to into the folder"}
+				err = &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "the reward's folder contains a symbolic link", Hint: "copy the target of the link into the folder"}
 			}
 		}
 		errs = append(errs, err)
@@ -63,8 +63,8 @@ func (p *packing) reward(r *merit.Reward) error {
 	return errors.Join(errs...)
 }
 
-// module packs what the digest of a reward covers, and returns how the bundle
-// names it.
+// module packs the files that the digest of a reward covers, and returns the reward's name in
+// the bundle.
 func (p *packing) module(r *merit.Reward) (string, error) {
 	ref, err := r.Reference()
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *packing) module(r *merit.Reward) (string, error) {
 	return ref.String(), nil
 }
 
-// plugin packs the plug-in at a path with its manifest; none is no name. A
-// built-in one is part of the worker's own program, and its digest is compared.
+// plugin packs the plug-in at a path, with its manifest. An empty path returns an empty name. A
+// built-in plug-in is part of the worker's program, and the worker compares its digest.
 func (p *packing) plugin(at string) (string, error) {
 	if at == "" || strings.HasPrefix(at, disk.BuiltIn) {
 		return at, nil
@@ -115,8 +115,8 @@ func (p *packing) plugin(at string) (string, error) {
 	return "./" + name, nil
 }
 
-// add packs a file, or a folder with all that a plug-in's digest covers: not what
-// Python compiles, nor .git and runs.
+// add packs a file, or a folder with everything that a plug-in's digest covers: all but
+// Python's compiled files, .git and runs.
 func (p *packing) add(at string) (string, error) {
 	abs, err := filepath.Abs(at)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *packing) add(at string) (string, error) {
 	}
 	root := p.named(filepath.Base(abs))
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
-		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: at, What: "cannot be sent to workers", Err: err, Hint: "correct the path in the configuration"}
+		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: at, What: "the path cannot be sent to workers", Err: err, Hint: "correct the path in the configuration"}
 	}
 	err = filepath.WalkDir(abs, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -142,12 +142,12 @@ func (p *packing) add(at string) (string, error) {
 			return nil
 		}
 		if len(p.files) >= maxFiles {
-			return tooMuch(at, "more files than a bundle may have")
+			return tooMuch(at, "too many files for a bundle")
 		}
 		m, size, err := memberAt(file, d)
 		p.files[path.Join(root, filepath.ToSlash(name))] = m
 		if p.size += size; p.size > maxUnpacked {
-			return tooMuch(at, "more bytes than a bundle may have")
+			return tooMuch(at, "too many bytes for a bundle")
 		}
 		return err
 	})
@@ -155,10 +155,10 @@ func (p *packing) add(at string) (string, error) {
 }
 
 func tooMuch(at, what string) error {
-	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: at, What: what, Hint: "keep data sets where workers find them, and name them by another path"}
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: at, What: what, Hint: "store data sets where workers can read them, and refer to them by that path"}
 }
 
-// memberAt returns a file or link of the disk, and how many bytes it has.
+// memberAt returns a file or link on disk, and its size in bytes.
 func memberAt(file string, d fs.DirEntry) (member, int64, error) {
 	if d.Type() == fs.ModeSymlink {
 		to, err := os.Readlink(file)
@@ -166,7 +166,7 @@ func memberAt(file string, d fs.DirEntry) (member, int64, error) {
 	}
 	info, err := d.Info()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New(file + ": it is neither a file nor a link")
+		err = errors.New(file + " is neither a file nor a link")
 	}
 	if err != nil {
 		return member{}, 0, err

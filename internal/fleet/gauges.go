@@ -15,39 +15,38 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// CoordinatorGauges is a fleet as who gives it work sees it.
+// CoordinatorGauges are the Prometheus metrics of a fleet on the coordinator's side.
 type CoordinatorGauges struct {
-	Build    string // workers of others are counted apart
+	Build    string // workers of other builds are counted separately
 	Status   func(context.Context) (*queue.Status, error)
 	Counts   func() queue.Counts
 	Verified func() queue.VerifyReport
 }
 
-// scrapePatience is how long a scrape waits for the server: not so long that the rest
-// of the figures is lost.
+// scrapePatience is the longest time that a scrape waits for the server. It is short, so that
+// the scraper still gets the other metrics.
 const scrapePatience = 2 * time.Second
 
-// Describe says nothing: which queues there are shows while the run goes on.
+// Describe sends nothing, because the set of queues is only known during the run.
 func (c CoordinatorGauges) Describe(chan<- *prometheus.Desc) {}
 
-// Collect asks the server, and gives what it says and what this process has
-// counted. While the server does not answer merit_fleet_up is 0 and only the
-// latter is there.
+// Collect sends what the server reports and what this process has counted. While the server
+// does not answer, merit_fleet_up is 0 and only this process's counts are sent.
 func (c CoordinatorGauges) Collect(to chan<- prometheus.Metric) {
 	out := sink(to)
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
 	status, err := c.Status(ctx)
-	out.gauge("merit_fleet_up", "Whether the server of the fleet answers.", truth(err == nil))
+	out.gauge("merit_fleet_up", "Whether the fleet's server answers.", boolToFloat(err == nil))
 	if err == nil {
 		c.workers(out, status.Workers)
 		for _, q := range status.Queues {
 			if q.Build != c.Build {
-				continue // of another run's
+				continue // a queue of another run
 			}
-			out.gauge("merit_fleet_queue_waiting", "Shards that nobody has yet.", float64(q.Waiting), "label", q.Label)
-			out.gauge("merit_fleet_queue_underway", "Shards that workers compute.", float64(q.Underway), "label", q.Label)
-			out.gauge("merit_fleet_queue_redelivered", "Of them, those that were handed out before.", float64(q.Redelivered), "label", q.Label)
+			out.gauge("merit_fleet_queue_waiting", "Shards that wait for a worker.", float64(q.Waiting), "label", q.Label)
+			out.gauge("merit_fleet_queue_underway", "Shards that workers are computing.", float64(q.Underway), "label", q.Label)
+			out.gauge("merit_fleet_queue_redelivered", "Shards in progress that were delivered before.", float64(q.Redelivered), "label", q.Label)
 			out.gauge("merit_fleet_queue_oldest_seconds", "Age of the oldest shard without a result.", q.Oldest.Seconds(), "label", q.Label)
 		}
 	}
@@ -57,25 +56,25 @@ func (c CoordinatorGauges) Collect(to chan<- prometheus.Metric) {
 		value      float64
 	}{
 		{"shards", "Shards that have a result.", float64(n.Shards)},
-		{"redelivered", "Shards that were handed out more than once.", float64(n.Redelivered)},
-		{"resubmitted", "Shards that the queue had lost, and that were sent again.", float64(n.Resubmitted)},
-		{"refused", "Results that were not what they must be, or of excluded workers.", float64(n.Refused)},
-		{"dead", "Shards that were given up: their episodes have the outcome infrastructure.", float64(n.Dead)},
+		{"redelivered", "Shards that were delivered more than once.", float64(n.Redelivered)},
+		{"resubmitted", "Shards that the queue had lost and that were sent again.", float64(n.Resubmitted)},
+		{"refused", "Results that were malformed or came from excluded workers.", float64(n.Refused)},
+		{"dead", "Shards that were given up; their episodes have the outcome infrastructure.", float64(n.Dead)},
 		{"bytes", "Bytes of orders and results.", float64(n.Bytes)},
-		{"verified", "Results that were computed again.", float64(v.Checked)},
-		{"verified_here", "Of them, by the coordinator itself.", float64(v.Here)},
-		{"unverified", "Results that were to be computed again, and nobody could.", float64(v.Unchecked)},
-		{"differed", "Checks in which somebody said something else.", float64(v.Differed)},
+		{"verified", "Results that were computed a second time.", float64(v.Checked)},
+		{"verified_here", "Results that the coordinator itself computed a second time.", float64(v.Here)},
+		{"unverified", "Results that were to be computed a second time, but no worker could.", float64(v.Unchecked)},
+		{"differed", "Checks in which two results differed.", float64(v.Differed)},
 	} {
 		out.counter("merit_fleet_"+x.name+"_total", x.help, x.value)
 	}
-	out.counter("merit_fleet_second_results_total", "Results that came second, by whether they were the same.", float64(n.Twice), "same", "yes")
-	out.counter("merit_fleet_second_results_total", "Results that came second, by whether they were the same.", float64(n.Differing), "same", "no")
-	out.gauge("merit_fleet_excluded_workers", "Workers that gave a wrong result and get nothing more.", float64(len(v.Liars)))
+	out.counter("merit_fleet_second_results_total", "Second results for a shard, by whether they equal the first.", float64(n.Twice), "same", "yes")
+	out.counter("merit_fleet_second_results_total", "Second results for a shard, by whether they equal the first.", float64(n.Differing), "same", "no")
+	out.gauge("merit_fleet_excluded_workers", "Workers that were excluded because of a wrong result.", float64(len(v.Wrong)))
 }
 
-// workers counts those of this build and those of others; which others there are
-// is what strangers say of themselves, and no label.
+// workers counts the workers of this build and those of other builds. The names of other builds
+// are not labels, because unknown workers choose them.
 func (c CoordinatorGauges) workers(out sink, all []queue.Worker) {
 	count := map[string]*struct{ workers, slots, busy int }{"same": {}, "other": {}}
 	for _, w := range all {
@@ -87,13 +86,13 @@ func (c CoordinatorGauges) workers(out sink, all []queue.Worker) {
 	}
 	for _, build := range []string{"same", "other"} {
 		n := count[build]
-		out.gauge("merit_fleet_workers", "Workers that are there.", float64(n.workers), "build", build)
-		out.gauge("merit_fleet_slots", "Shards that they compute at one time.", float64(n.slots), "build", build)
-		out.gauge("merit_fleet_slots_busy", "Of them, those under way.", float64(n.busy), "build", build)
+		out.gauge("merit_fleet_workers", "Workers that are connected.", float64(n.workers), "build", build)
+		out.gauge("merit_fleet_slots", "Shards that the workers can compute at the same time.", float64(n.slots), "build", build)
+		out.gauge("merit_fleet_slots_busy", "Slots that are computing a shard.", float64(n.busy), "build", build)
 	}
 }
 
-// sink gives numbers with labels, as name and value in turn.
+// sink receives metrics. Labels are given as alternating names and values.
 type sink chan<- prometheus.Metric
 
 func (s sink) gauge(name, help string, v float64, labels ...string) {
@@ -112,21 +111,21 @@ func (s sink) metric(kind prometheus.ValueType, name, help string, v float64, la
 	s <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, pairs), kind, v)
 }
 
-// WorkerGauges is how one worker is. It is safe for concurrent use.
+// WorkerGauges are the Prometheus metrics of one worker. It is safe for concurrent use.
 type WorkerGauges struct {
 	registry *prometheus.Registry
 	seconds  *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
 
-	state atomic.Pointer[queue.Worker] // nil before it has joined
+	state atomic.Pointer[queue.Worker] // nil before the worker has joined
 }
 
-// NewWorkerGauges returns the figures of a worker that has done nothing yet.
+// NewWorkerGauges returns the metrics of a new worker.
 func NewWorkerGauges() *WorkerGauges {
 	w := &WorkerGauges{
 		registry: prometheus.NewRegistry(),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "merit_worker_shard_seconds", Help: "How long shards took, with a result or without.",
+			Name: "merit_worker_shard_seconds", Help: "Time that shards took, whether they succeeded or failed.",
 			Buckets: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000},
 		}, []string{"kind", "result"}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "merit_worker_result_bytes_total", Help: "Bytes of results."}, []string{"kind"}),
@@ -135,10 +134,10 @@ func NewWorkerGauges() *WorkerGauges {
 	return w
 }
 
-// State takes how the worker is now.
+// State sets the current state of the worker.
 func (w *WorkerGauges) State(s queue.Worker) { w.state.Store(&s) }
 
-// Handlers returns handlers whose work is measured.
+// Handlers wraps handlers so that their work is measured.
 func (w *WorkerGauges) Handlers(inner map[queue.Kind]queue.Handler) map[queue.Kind]queue.Handler {
 	measured := map[queue.Kind]queue.Handler{}
 	for kind, h := range inner {
@@ -157,9 +156,9 @@ func (w *WorkerGauges) Handlers(inner map[queue.Kind]queue.Handler) map[queue.Ki
 	return measured
 }
 
-// Handler answers /metrics, and two probes. /healthz is 200 as long as the worker
-// lives, also while the server of the fleet is away: a worker outlives it. /readyz
-// is 200 while the server is there and the worker takes work, and else 503 with why.
+// Handler serves /metrics and two probes. /healthz returns 200 while the worker runs, even if
+// the fleet's server is unreachable, because a worker reconnects. /readyz returns 200 while the
+// worker is connected and accepts work, and otherwise 503 with the reason.
 func (w *WorkerGauges) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{}))
@@ -172,7 +171,7 @@ func (w *WorkerGauges) Handler() http.Handler {
 		case s.Drains:
 			http.Error(r, "draining", http.StatusServiceUnavailable)
 		case s.Away:
-			http.Error(r, "the server of the fleet is away", http.StatusServiceUnavailable)
+			http.Error(r, "the fleet's server is unreachable", http.StatusServiceUnavailable)
 		default:
 			fmt.Fprintln(r, "ok")
 		}
@@ -180,27 +179,27 @@ func (w *WorkerGauges) Handler() http.Handler {
 	return mux
 }
 
-// Describe says nothing: a worker has its figures once it has joined.
+// Describe sends nothing, because a worker has no metrics before it has joined.
 func (w *WorkerGauges) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives how the worker is.
+// Collect sends the worker's state.
 func (w *WorkerGauges) Collect(to chan<- prometheus.Metric) {
 	s := w.state.Load()
 	if s == nil {
 		return
 	}
 	out := sink(to)
-	out.gauge("merit_worker_info", "1, with who the worker is.", 1, "name", s.Name, "build", s.Build)
-	out.gauge("merit_worker_slots", "Shards that the worker computes at one time.", float64(s.Slots))
-	out.gauge("merit_worker_busy", "Of them, those under way.", float64(s.Busy))
+	out.gauge("merit_worker_info", "Always 1; the labels identify the worker.", 1, "name", s.Name, "build", s.Build)
+	out.gauge("merit_worker_slots", "Shards that the worker can compute at the same time.", float64(s.Slots))
+	out.gauge("merit_worker_busy", "Slots that are computing a shard.", float64(s.Busy))
 	out.counter("merit_worker_shards_total", "Shards since the worker joined.", float64(s.Done-s.Failed), "result", "done")
 	out.counter("merit_worker_shards_total", "Shards since the worker joined.", float64(s.Failed), "result", "failed")
-	out.gauge("merit_worker_connected", "Whether the server of the fleet is there.", truth(!s.Away))
-	out.gauge("merit_worker_draining", "Whether the worker takes nothing more.", truth(s.Drains))
-	out.gauge("merit_worker_joined_timestamp_seconds", "When it joined, in seconds since 1970.", float64(s.Joined.UnixMilli())/1e3)
+	out.gauge("merit_worker_connected", "Whether the worker is connected to the fleet's server.", boolToFloat(!s.Away))
+	out.gauge("merit_worker_draining", "Whether the worker is draining and accepts no more shards.", boolToFloat(s.Drains))
+	out.gauge("merit_worker_joined_timestamp_seconds", "When the worker joined, in seconds since 1970.", float64(s.Joined.UnixMilli())/1e3)
 }
 
-func truth(is bool) float64 {
+func boolToFloat(is bool) float64 {
 	if is {
 		return 1
 	}

@@ -28,8 +28,8 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 	return r.Code, string(text)
 }
 
-// Promise: a worker lives while its server is away, and is ready only while it
-// can be given work; its figures are those of what it did.
+// Promise: a worker stays alive while its server is unreachable, and is ready only while it can
+// receive work. Its metrics describe what it did.
 func TestWorker(t *testing.T) {
 	testneeds.NotShort(t)
 	w := fleet.NewWorkerGauges()
@@ -75,8 +75,8 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// Promise: a coordinator's figures are of its own build, whatever strangers call
-// theirs, and what it counted itself is there while the server is away.
+// Promise: a coordinator's metrics count its own build, whatever other workers claim, and its
+// own counts are available while the server is unreachable.
 func TestCoordinator(t *testing.T) {
 	testneeds.NotShort(t)
 	var status *queue.Status
@@ -92,7 +92,7 @@ func TestCoordinator(t *testing.T) {
 			return queue.Counts{Shards: 9, Redelivered: 2, Twice: 1, Differing: 3, Dead: 1, Bytes: 1000}
 		},
 		Verified: func() queue.VerifyReport {
-			return queue.VerifyReport{Checked: 4, Differed: 1, Liars: []queue.Liar{{Worker: "x"}}}
+			return queue.VerifyReport{Checked: 4, Differed: 1, Wrong: []queue.WrongResult{{Worker: "x"}}}
 		},
 	}
 	r := prometheus.NewRegistry()

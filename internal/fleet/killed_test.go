@@ -24,7 +24,7 @@ export default function (rollout) {
 }
 `
 
-// remains are the temporary folders of Merit that are in the system's folder.
+// remains returns Merit's folders in the system's temporary folder.
 func remains(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(os.TempDir())
@@ -37,9 +37,8 @@ func remains(t *testing.T) (names []string) {
 	return names
 }
 
-// Promise: a pass of which a worker process is killed while it scores has the bytes
-// of one without a fleet; and what that process left in the system's temporary
-// folder is gone when the next one has come and ended.
+// Promise: a pass during which a worker process is killed has the same bytes as one without a
+// fleet. Temporary files of the killed process are gone after the next process has exited.
 func TestScoreWorkerKilled(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
@@ -50,8 +49,8 @@ func TestScoreWorkerKilled(t *testing.T) {
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)
 	require.NoError(t, err)
 
-	var join fleet.Joining
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Timings: hasty, Joinable: func(j fleet.Joining) { join = j }})
+	var join fleet.JoinInfo
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Timings: hasty, OnReady: func(j fleet.JoinInfo) { join = j }})
 	require.NoError(t, err)
 	victim := outsider(t, join)
 	s, err := fleet.NewScorer(f, r, cfg, fleet.CoordinatorOptions{})

@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// killed is an environment whose process somebody ends, as often as deaths says,
-// each time when its first episodes are over.
+// killed is an environment whose process is killed as often as deaths says, each time after its
+// first episodes.
 type killed struct {
 	env.Env
 	deaths *atomic.Int32
@@ -32,21 +32,21 @@ func (k *killed) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error
 	return k.Env.Exchange(ctx, b, r)
 }
 
-// troubled is a fleet of one worker that loses its environment's process, and the
-// bench of that worker.
-func troubled(t *testing.T) (queue.Fleet, *fleet.Bench) {
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	f := queue.Local(1, bench.Handlers())
+// troubled is a fleet of one worker that loses its environment's process, and the executor of
+// that worker.
+func troubled(t *testing.T) (queue.Fleet, *fleet.Executor) {
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	f := queue.Local(1, executor.Handlers())
 	t.Cleanup(func() {
 		require.NoError(t, f.Close())
-		require.NoError(t, bench.Close())
+		require.NoError(t, executor.Close())
 	})
-	return f, bench
+	return f, executor
 }
 
-// Promise: an episode that is lost because its worker is in trouble is tried again
-// and leaves no trace; only if every try is in trouble is it lost, it alone, and
-// then nobody is held to what others lose.
+// Promise: an episode that is lost because of its worker is tried again and leaves no trace.
+// Only if every try loses it is it lost, it alone, and results with lost episodes are not used
+// to accuse workers.
 func TestAWorkersTroubleIsNoResult(t *testing.T) {
 	testneeds.Slow(t, "waits for lost shards")
 	cfg := config(t, sokoban, "rollout.retries=0", "fleet.groups=12")
@@ -62,13 +62,13 @@ func TestAWorkersTroubleIsNoResult(t *testing.T) {
 		"no try":     {0, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, bench := troubled(t)
-			f = queue.Verified(f, queue.VerifyOptions{Share: 1, OnLiar: func(string, error) { t.Error("nobody lies") }})
+			f, executor := troubled(t)
+			f = queue.Verified(f, queue.VerifyOptions{Share: 1, OnWrongResult: func(string, error) { t.Error("nobody lies") }})
 			coordinator, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{})
 			require.NoError(t, err)
 			left := &atomic.Int32{}
 			left.Store(c.deaths)
-			bench.Hold(coordinator, open(t, cfg, merit.WithEnvironment(func(ctx context.Context, split string, worker int) (env.Env, error) {
+			executor.Hold(coordinator, open(t, cfg, merit.WithEnvironment(func(ctx context.Context, split string, worker int) (env.Env, error) {
 				e, err := s.OpenEnv(ctx, split, worker)
 				return &killed{Env: e, deaths: left}, err
 			})))

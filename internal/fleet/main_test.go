@@ -25,7 +25,7 @@ import (
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
-// The tests are those of a user who stands in a folder with the plug-ins built.
+// The tests run like a user in a folder with built plug-ins.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[2] == "worker" {
 		work(os.Args[3:])
@@ -44,13 +44,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// hasty are clocks that tests use at both ends; a worker process has them if the
-// variable is set.
+// hasty are short timings that tests use for coordinator and workers. A worker process uses
+// them if the variable is set.
 var hasty = queue.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second}
 
 const hastyVariable = "MERIT_TEST_HASTY"
 
-// doomedVariable names a worker process that kills itself when it gets a shard.
+// doomedVariable is set for a worker process that kills itself when it receives a shard.
 const doomedVariable = "MERIT_TEST_DOOMED"
 
 // dieBusy kills this process as soon as it computes a shard.
@@ -64,7 +64,7 @@ func dieBusy(w queue.Worker) {
 	select {}
 }
 
-// work is a worker process, as merit fleet worker is, that a coordinator has started.
+// work runs a worker process, like merit fleet worker, started by a coordinator.
 func work(args []string) {
 	o := fleet.WorkOptions{}
 	f := flag.NewFlagSet("worker", flag.ExitOnError)
@@ -104,7 +104,7 @@ func build(dir string) error {
 	return os.Chdir(dir)
 }
 
-// sokoban is a run of a moment, in which each test changes keys.
+// sokoban is a very short run. Tests change its keys.
 const sokoban = `
 seed: 3
 environment: {plugin: sokoban, slots: 16, options: {size: 6, boxes: 1, walls: [0, 2], optimum: [1, 6], max_steps: 12}}
@@ -132,11 +132,11 @@ func open(t testing.TB, cfg *merit.Config, opts ...merit.Option) *merit.Session 
 	return s
 }
 
-// local is a fleet of this process with a bench.
+// local is a fleet in this process with an executor.
 func local(t testing.TB, parallel int, change func(queue.Handler) queue.Handler) queue.Fleet {
 	t.Helper()
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	handlers := bench.Handlers()
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	handlers := executor.Handlers()
 	if change != nil {
 		for kind, h := range handlers {
 			handlers[kind] = change(h)
@@ -145,7 +145,7 @@ func local(t testing.TB, parallel int, change func(queue.Handler) queue.Handler)
 	f := queue.Local(parallel, handlers)
 	t.Cleanup(func() {
 		require.NoError(t, f.Close())
-		require.NoError(t, bench.Close())
+		require.NoError(t, executor.Close())
 	})
 	return f
 }
@@ -167,7 +167,7 @@ func play(ctx context.Context, t testing.TB, s *merit.Session, f queue.Fleet, o 
 	return filesOf(t, o.Dir), nil
 }
 
-// filesOf returns every file of a run without the wall clock.
+// filesOf returns every file of a run without wall-clock times.
 func filesOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -190,7 +190,7 @@ func filesOf(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// timeless takes the wall clock out of JSON documents, one a line or one alone.
+// timeless removes wall-clock times from JSON documents or JSON lines.
 func timeless(t testing.TB, data []byte) []byte {
 	var out bytes.Buffer
 	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
@@ -204,7 +204,7 @@ func timeless(t testing.TB, data []byte) []byte {
 	return out.Bytes()
 }
 
-// stopAfter ends a run when so many iterations are recorded.
+// stopAfter stops a run after a number of recorded iterations.
 type stopAfter struct {
 	train.Quiet
 	iterations int

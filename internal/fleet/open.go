@@ -18,54 +18,54 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Embedded is the address of a server in this process.
+// Embedded is the address that starts a server inside this process.
 const Embedded = "embedded"
 
-// KeyVariable holds the seed of the key by which a process proves itself to a
-// fleet, where no file names it.
+// KeyVariable is the environment variable that holds the key seed of a process if the
+// configuration names no key file.
 const KeyVariable = "MERIT_FLEET_KEY"
 
-// OpenOptions are what a fleet needs of the program.
+// OpenOptions configure Open.
 type OpenOptions struct {
-	// Workers is how many worker processes of this machine are started, for a
-	// server in this process.
+	// Workers is the number of worker processes to start on this machine, for an embedded
+	// server.
 	Workers int
-	// Program is what they run, with merit fleet worker's arguments behind it; empty is
-	// this program.
+	// Program is the command that the workers run, to which the arguments of merit fleet worker are
+	// appended. Empty means this program.
 	Program []string
-	// Options are those of the sessions in which this process computes what
-	// workers disagree about.
+	// Options are for the sessions in which this process recomputes results that workers
+	// disagree about.
 	Options []merit.Option
 	Getenv  func(string) string // os.Getenv if nil
 	Log     *slog.Logger        // nil = none
-	// Joinable, if it is set, is told how workers come to a server in this process.
-	Joinable func(Joining)
-	// OnLiar, if it is set, is told of a worker that gave a wrong result.
-	OnLiar  func(worker string, why error)
-	Timings queue.Timings // for tests: those of workers must be the same
+	// OnReady, if not nil, is called with how workers reach an embedded server.
+	OnReady func(JoinInfo)
+	// OnWrongResult, if not nil, is called for a worker that returned a wrong result.
+	OnWrongResult func(worker string, why error)
+	Timings       queue.Timings // for tests; must equal the workers' timings
 }
 
-// Joining is how others come to a server in this process.
-type Joining struct {
-	URL   string // for processes of this machine
-	Key   string // a file with a key of a worker
-	Watch string // a file with a key of a watcher
-	// Beyond is the address for other machines, whose keys stand in the file of users,
-	// and who trust the server by Certificate; empty if none can come.
+// JoinInfo tells how other processes reach an embedded server.
+type JoinInfo struct {
+	URL   string // for processes on this machine
+	Key   string // file with a worker's key
+	Watch string // file with a watcher's key
+	// Beyond is the address for other machines, whose keys are in the users file and which
+	// trust the server by Certificate. It is empty if other machines cannot join.
 	Beyond, Certificate string
 }
 
-// Opened is a fleet that this process coordinates. What workers say is verified
-// as the configuration has it.
-type Opened struct {
+// Fleet is a fleet that this process coordinates. It verifies the workers' results as
+// configured.
+type Fleet struct {
 	*queue.Verifier
 	remote *queue.Remote
-	ends   []func() error // of what was begun for it, in order
+	ends   []func() error // cleanup functions, in order of creation
 }
 
-// Open comes to the fleet at address: nats:// or tls://, or the word embedded,
-// which starts a server in this process, and workers beside it if options want some.
-func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions) (_ *Opened, err error) {
+// Open connects to the fleet at address, which is nats://…, tls://… or the word embedded. The
+// latter starts a server in this process, and o.Workers local workers.
+func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions) (_ *Fleet, err error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -75,7 +75,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if err := checkAddress(address, o.Workers); err != nil {
 		return nil, err
 	}
-	f := &Opened{}
+	f := &Fleet{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -86,15 +86,15 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		return nil, err
 	}
 	section, variables := *Of(cfg), variablesOf(cfg)
-	bench := NewBench(BenchOptions{Dir: filepath.Join(dir.Path, "jobs"), Lent: Lent{Variables: variables}, Options: o.Options, Log: o.Log})
-	f.ends = append(f.ends, dir.Close, bench.Close)
+	executor := NewExecutor(ExecutorOptions{Dir: filepath.Join(dir.Path, "jobs"), Grants: Grants{Variables: variables}, Options: o.Options, Log: o.Log})
+	f.ends = append(f.ends, dir.Close, executor.Close)
 	c := queue.Options{Name: "coordinator", Label: section.Label, Log: o.Log, Patience: section.Patience, Replicas: section.Replicas, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
 		return nil, err
 	}
-	var beside crew
+	var local localWorkers
 	if address == Embedded {
-		beside, err = f.embed(ctx, section, dir.Path, o, &c)
+		local, err = f.embed(ctx, section, dir.Path, o, &c)
 	} else {
 		c.Seed, c.TLS, err = Credentials(section, o.Getenv)
 	}
@@ -104,19 +104,19 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.remote, err = queue.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	if len(beside.seeds) > 0 {
-		end, err := startChildren(beside, variables, o, f.remote.Forsake)
+	if len(local.seeds) > 0 {
+		end, err := startChildren(local, variables, o, f.remote.Abandon)
 		if err != nil {
 			return nil, err
 		}
 		f.ends = append(f.ends, end)
 	}
-	f.Verifier = queue.Verified(f.remote, queue.VerifyOptions{Share: section.Verify, Handlers: bench.Handlers(), Read: read, OnLiar: o.OnLiar})
+	f.Verifier = queue.Verified(f.remote, queue.VerifyOptions{Share: section.Verify, Handlers: executor.Handlers(), Read: read, OnWrongResult: o.OnWrongResult})
 	return f, nil
 }
 
-// Close ends the fleet: its workers of this machine, and its server.
-func (f *Opened) Close() error {
+// Close stops the local workers and the embedded server, and disconnects.
+func (f *Fleet) Close() error {
 	var errs []error
 	if f.remote != nil {
 		errs = append(errs, f.remote.Close())
@@ -128,16 +128,16 @@ func (f *Opened) Close() error {
 	return errors.Join(errs...)
 }
 
-// Counts is what the queue has seen.
-func (f *Opened) Counts() queue.Counts { return f.remote.Counts() }
+// Counts returns what the queue has counted.
+func (f *Fleet) Counts() queue.Counts { return f.remote.Counts() }
 
-// Gauges are the fleet's figures for Prometheus.
-func (f *Opened) Gauges() CoordinatorGauges {
+// Gauges returns the fleet's Prometheus metrics.
+func (f *Fleet) Gauges() CoordinatorGauges {
 	return CoordinatorGauges{Build: f.remote.Build, Status: f.remote.Status, Counts: f.remote.Counts, Verified: f.Report}
 }
 
-// Credentials are by what a process proves itself to a fleet, and whom it
-// believes: nil where the configuration and the environment name nothing.
+// Credentials returns the key seed with which a process authenticates, and its TLS
+// configuration. Either is nil if the configuration and the environment do not set it.
 func Credentials(cfg Config, getenv func(string) string) (seed []byte, trust *tls.Config, err error) {
 	if cfg.Key != "" {
 		if seed, err = natsd.ReadSeed(cfg.Key); err != nil {
@@ -164,13 +164,13 @@ func checkAddress(address string, workers int) error {
 		}
 		return nil
 	case !strings.HasPrefix(address, "nats://") && !strings.HasPrefix(address, "tls://"):
-		return wrong(fmt.Sprintf("%.80q is no address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
+		return wrong(fmt.Sprintf("%.80q is not the address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
 	case workers > 0:
-		return wrong("workers of this machine are for a server of this process", "use --fleet embedded, or start them with merit fleet worker --join")
+		return wrong("local workers need a server in this process", "use --fleet embedded, or start them with merit fleet worker --join")
 	}
 	return nil
 }
 
-func stored(err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be used", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
+func storageError(err error) error {
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be created or used", Err: err, Hint: "check the disk, or set TMPDIR to another folder"}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// quick is a fourth of the quickstart, whose iterations take some 60 ms on two
-// processors: nearly all that a fleet costs shows.
+// quick is a fourth of the quickstart. Its iterations take about 60 ms on two CPUs, so nearly
+// all of a fleet's overhead shows.
 const quick = `
 seed: 1
 environment: {plugin: sokoban, slots: 128, options: {size: 6, boxes: 1, walls: [0, 3], optimum: [3, 20], max_steps: 25}}
@@ -32,10 +32,10 @@ ppo: {epochs: 2, minibatch: 256, entropy: 0.03, learning_rate: 5e-3}
 train: {iterations: 200, evaluate_every: 20, validation_episodes: 500, test_episodes: 1000, skip_zero: true}
 `
 
-// BenchmarkOverhead is how long a run takes as a whole, and how much of an iteration
-// goes to playing and scoring (the median), without a fleet, with a fleet of this
-// process, which writes and reads the same orders and results, and with worker
-// processes. They take turns: a machine that is slower for a while is slower for all.
+// BenchmarkOverhead measures the time of a whole run, and the median time that an iteration
+// spends on playing and scoring: without a fleet, with a fleet in this process, which encodes
+// and decodes the same orders and results, and with worker processes. They alternate, so that a
+// temporary slowdown of the machine affects all.
 func BenchmarkOverhead(b *testing.B) {
 	b.Setenv("TMPDIR", b.TempDir())
 	cfg := config(b, quick)
@@ -68,7 +68,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// ratios are those of runs to the ones beside them.
+// ratios returns the ratio of each run to its counterpart.
 func ratios(of, to []float64) (all []float64) {
 	for i := range of {
 		all = append(all, of[i]/to[i])
@@ -76,7 +76,7 @@ func ratios(of, to []float64) (all []float64) {
 	return all
 }
 
-// playing is the median over the iterations of a run, in seconds.
+// playing returns the median over the iterations of a run, in seconds.
 func playing(b *testing.B, path string) float64 {
 	file, err := os.Open(path)
 	require.NoError(b, err)

@@ -16,14 +16,14 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// player is a train.Player of a split.
+// player is the train.Player of a split.
 type player struct {
 	*Coordinator
 	split  string
 	policy policy.Learner
 }
 
-// Close implements train.Player: the fleet is the program's.
+// Close implements train.Player. It does nothing, because the caller owns the fleet.
 func (p *player) Close() error { return nil }
 
 // Play implements train.Player.
@@ -35,11 +35,11 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(ro
 		plan.Members = p.cfg.Rollout.Members
 	}
 	whole, chunk := shardcodec.Order{Job: p.job.Digest, Split: p.split, Plan: plan}, p.chunk(plan.Members)
-	weights, err := p.equip(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk)
+	weights, err := p.attachWeights(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk)
 	if err != nil {
 		return nil, err
 	}
-	g := &gathering{player: p, weights: weights, orders: cut(whole, chunk), notify: onProgress}
+	g := &planRun{player: p, weights: weights, orders: cut(whole, chunk), notify: onProgress}
 	g.progress.Total = plan.Groups * plan.Members
 	g.parts, g.failed = make([]credit.Scored, len(g.orders)), make([]error, len(g.orders))
 	if err := g.run(ctx, whole); err != nil {
@@ -48,7 +48,8 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(ro
 	return g.played(), nil
 }
 
-// chunk is how many groups a shard has: as many as fill an environment.
+// chunk returns the number of groups in a shard. By default they fill the slots of an
+// environment.
 func (p *player) chunk(members int) int {
 	if Of(p.cfg).Groups > 0 {
 		return Of(p.cfg).Groups
@@ -56,7 +57,7 @@ func (p *player) chunk(members int) int {
 	return max(1, p.cfg.Environment.Slots/members)
 }
 
-// cut makes orders of whole groups.
+// cut splits an order into orders of at most the given number of groups.
 func cut(whole shardcodec.Order, groups int) (orders []shardcodec.Order) {
 	for first := 0; first < whole.Plan.Groups; first += groups {
 		o := whole
@@ -67,24 +68,23 @@ func cut(whole shardcodec.Order, groups int) (orders []shardcodec.Order) {
 	return orders
 }
 
-// gathering is a plan under way.
-type gathering struct {
+// planRun is a plan in progress.
+type planRun struct {
 	*player
 	weights queue.Content
 	orders  []shardcodec.Order
 	notify  func(rollout.Progress)
 
-	mutex    sync.Mutex // of what follows
+	mutex    sync.Mutex // guards the fields below
 	parts    []credit.Scored
-	failed   []error // of orders that have no result, and never will
-	troubled []int   // orders that every worker was in trouble with
+	failed   []error // errors of orders that were given up
+	troubled []int   // orders of which every worker lost episodes
 	progress rollout.Progress
 }
 
-// run submits the orders. Those of which every worker lost episodes to what might
-// have passed are other orders then: what is lost once more is lost, and the other
-// episodes are not.
-func (g *gathering) run(ctx context.Context, whole shardcodec.Order) error {
+// run submits the orders. It submits orders of which every worker lost episodes once more, now
+// as lossy: episodes that are lost again have no result, and the others keep theirs.
+func (g *planRun) run(ctx context.Context, whole shardcodec.Order) error {
 	open := make([]int, len(g.orders))
 	for i := range open {
 		open[i] = i
@@ -106,28 +106,28 @@ func (g *gathering) run(ctx context.Context, whole shardcodec.Order) error {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Crashed, Where: g.split, What: fmt.Sprintf("nothing was played: all %d shards failed", len(g.orders)),
-		Hint: "correct what the error names; the log of a worker says more", Err: g.failed[0],
+		Boundary: fault.Fleet, Kind: fault.Crashed, Where: g.split, What: fmt.Sprintf("no episode was played: all %d shards failed", len(g.orders)),
+		Hint: "fix the cause; the log of a worker has details", Err: g.failed[0],
 	}
 }
 
-// name is the name of a Submit: a function of all that decides about its results
-// and of how they are cut, so that who asks again after a crash finds what is
-// there, and nobody finds what others asked for.
-func (g *gathering) name(whole shardcodec.Order, open []int) (string, error) {
+// name returns the job name for Submit. It is a hash of everything that determines the results
+// and of how they are split, so that a retry after a crash finds existing results and never
+// those of other requests.
+func (g *planRun) name(whole shardcodec.Order, open []int) (string, error) {
 	text, err := whole.Text()
 	if err != nil {
 		return "", err
 	}
 	text = fmt.Appendf(text, " %d", len(g.orders))
-	if len(open) < len(g.orders) || g.orders[open[0]].Lossy { // which of them are asked for again depends on who computed them
+	if len(open) < len(g.orders) || g.orders[open[0]].Lossy { // which orders are retried depends on which worker computed them
 		text = fmt.Appendf(text, " %d", open)
 	}
 	return whole.Split + "-" + queue.DigestOfBytes(text).Hex()[:32], nil
 }
 
-// take files the result of order i.
-func (g *gathering) take(ctx context.Context, i int, r queue.Result) {
+// take stores the result of order i.
+func (g *planRun) take(ctx context.Context, i int, r queue.Result) {
 	s, err := scored(g.orders[i], r)
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -141,7 +141,7 @@ func (g *gathering) take(ctx context.Context, i int, r queue.Result) {
 	default:
 		g.failed[i] = err
 		g.parts[i] = lost(o.Plan, g.task, err)
-		g.log.WarnContext(ctx, "a shard is lost: its episodes have no score", "split", g.split, "groups", o.Plan.Groups, "cause", err)
+		g.log.WarnContext(ctx, "a shard was given up; its episodes have no score", "split", g.split, "groups", o.Plan.Groups, "cause", err)
 	}
 	for _, group := range g.parts[i].Groups {
 		for _, t := range group.Trajectories {
@@ -153,7 +153,7 @@ func (g *gathering) take(ctx context.Context, i int, r queue.Result) {
 	}
 }
 
-// read is what becomes of a result as soon as it is there, while others are computed.
+// read decodes a result as soon as it arrives, while workers compute others.
 func read(s queue.Shard, body []byte) (any, error) {
 	if s.Kind == queue.Score {
 		o, err := shardcodec.ReadScoring(context.Background(), s)
@@ -169,7 +169,7 @@ func read(s queue.Shard, body []byte) (any, error) {
 	return shardcodec.Decode(o, body)
 }
 
-// scored is what became of an order.
+// scored returns the decoded result of an order.
 func scored(o shardcodec.Order, r queue.Result) (credit.Scored, error) {
 	if r.Err != nil {
 		return credit.Scored{}, r.Err
@@ -180,8 +180,8 @@ func scored(o shardcodec.Order, r queue.Result) (credit.Scored, error) {
 	return shardcodec.Decode(o, r.Body)
 }
 
-// played puts the parts together, in order.
-func (g *gathering) played() *train.Played {
+// played joins the parts in order.
+func (g *planRun) played() *train.Played {
 	out := &train.Played{Stats: rollout.Stats{Progress: g.progress}}
 	for _, s := range g.parts {
 		out.Groups = append(out.Groups, s.Groups...)
@@ -190,7 +190,8 @@ func (g *gathering) played() *train.Played {
 	return out
 }
 
-// lost is what becomes of a plan that nobody could play.
+// lost returns the result of a plan that no worker could play: lost episodes with evaluations
+// that have no score.
 func lost(plan rollout.Plan, task string, why error) (s credit.Scored) {
 	s.Groups = plan.Lost(task, why.Error())
 	says := reward.NewPool(nil, 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Promise: a run that a fleet plays writes the bytes of one that this process
-// plays, whatever the number of places and of groups in a shard.
+// Promise: a run played by a fleet writes the same bytes as one played by this process,
+// whatever the number of slots and of groups in a shard.
 func TestSameBytes(t *testing.T) {
 	testneeds.NotShort(t)
 	plain, err := play(t.Context(), t, open(t, config(t, sokoban)), nil, merit.TrainOptions{})
@@ -38,8 +38,8 @@ export function rewardGroup(rollouts) {
 }
 `
 
-// Promise: so it is when groups are resampled, compared by a script, and
-// judged by rubrics.
+// Promise: the same holds when groups are resampled, compared by a script, or judged by
+// rubrics.
 func TestSameBytesOfRewards(t *testing.T) {
 	testneeds.Slow(t, "scores the rewards of every language")
 	require.NoError(t, os.WriteFile("best.js", []byte(group), 0o644))
@@ -68,8 +68,8 @@ func in(t *testing.T, folder string, text []byte) *merit.Config {
 	return cfg
 }
 
-// Promise: a run that was stopped goes on with a fleet, or without, and ends with
-// the bytes of one that was not.
+// Promise: a run that was stopped can be resumed with or without a fleet, and has the same
+// bytes as one that was not stopped.
 func TestResumed(t *testing.T) {
 	testneeds.NotShort(t)
 	plain, err := play(t.Context(), t, open(t, config(t, sokoban)), nil, merit.TrainOptions{})
@@ -87,8 +87,8 @@ func TestResumed(t *testing.T) {
 	require.Equal(t, plain, got)
 }
 
-// Promise: what a program brings itself, and a configuration that plays nothing,
-// are refused before anything is sent.
+// Promise: in-process parts, and a configuration without an environment, are refused before
+// anything is sent.
 func TestNothingToSend(t *testing.T) {
 	testneeds.NotShort(t)
 	_, err := fleet.NewCoordinator(local(t, 1, nil), open(t, config(t, sokoban), merit.WithScorer(none{}, 1)), fleet.CoordinatorOptions{})

@@ -21,7 +21,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// coordinator has f, or if that is nil nobody else, play for s.
+// coordinator makes f play for s, or a local fleet if f is nil.
 func coordinator(t testing.TB, f queue.Fleet, s *merit.Session) train.OpenPlayer {
 	t.Helper()
 	if f == nil {
@@ -32,7 +32,7 @@ func coordinator(t testing.TB, f queue.Fleet, s *merit.Session) train.OpenPlayer
 	return c.OpenPlayer
 }
 
-// trained is the directory of a run.
+// trained returns the directory of a run.
 func trained(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -41,8 +41,8 @@ func trained(t testing.TB) string {
 	return dir
 }
 
-// Promise: a rollout that a fleet plays has the bytes of one of this process,
-// whoever acts, whatever is asked for.
+// Promise: a rollout played by a fleet has the same bytes as one of this process, for any
+// policy and any request.
 func TestSameBytesOfRollouts(t *testing.T) {
 	testneeds.Slow(t, "plays with models and judges")
 	dir := trained(t)
@@ -74,7 +74,7 @@ func TestSameBytesOfRollouts(t *testing.T) {
 	}
 }
 
-// Promise: so it is of what a policy is measured to be, with who that is.
+// Promise: the same holds for the evaluation of a policy, including the name of the policy.
 func TestSameMeasurements(t *testing.T) {
 	testneeds.NotShort(t)
 	dir := trained(t)
@@ -96,7 +96,7 @@ func TestSameMeasurements(t *testing.T) {
 	}
 }
 
-// plans is a train.Player that notes what it is asked for.
+// plans is a train.Player that records the plans.
 type plans struct {
 	train.Player
 	all *[]rollout.Plan
@@ -107,8 +107,8 @@ func (p plans) Play(ctx context.Context, plan rollout.Plan, onProgress func(roll
 	return p.Player.Play(ctx, plan, onProgress)
 }
 
-// Promise: no more is played at one time than training would, however much is
-// asked for: that much is held in memory.
+// Promise: however much is requested, no more is played at once than training would play,
+// because that much is held in memory.
 func TestRolloutsAreBounded(t *testing.T) {
 	testneeds.NotShort(t)
 	s := open(t, config(t, sokoban))
@@ -138,7 +138,7 @@ func TestRolloutsAreBounded(t *testing.T) {
 	require.Len(t, all, 3)
 }
 
-// still is a policy of this program.
+// still is a policy in this program.
 type still struct{}
 
 func (still) Act(_ context.Context, _ []policy.Observation, decisions []policy.Decision) error {
@@ -150,8 +150,7 @@ func (still) Act(_ context.Context, _ []policy.Observation, decisions []policy.D
 
 func (still) Version() uint64 { return 0 }
 
-// Promise: a policy that workers do not have is never played by another in its
-// place: it is refused.
+// Promise: a policy that workers do not have is refused and never replaced by another.
 func TestOwnPolicyIsRefused(t *testing.T) {
 	testneeds.NotShort(t)
 	s := open(t, config(t, sokoban))

@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// thorough is a reward that computes for some 15 ms of a processor.
+// thorough is a reward that uses about 15 ms of CPU time.
 const thorough = `
 export default function (rollout) {
   let x = 0;
@@ -22,10 +22,9 @@ export default function (rollout) {
 }
 `
 
-// BenchmarkScaling is how much of an iteration goes to playing and scoring, where
-// one takes seconds of a processor: with worker processes of which each has one
-// processor, one after the other, and without a fleet on all of them. It pins by
-// taskset, which Linux has.
+// BenchmarkScaling measures how much of an iteration goes to playing and scoring if an
+// iteration takes CPU seconds: with worker processes that have one CPU each, one after another,
+// and without a fleet on all CPUs. It pins processes with taskset, which Linux has.
 func BenchmarkScaling(b *testing.B) {
 	b.Setenv("TMPDIR", b.TempDir())
 	reward := filepath.Join(b.TempDir(), "reward.js")

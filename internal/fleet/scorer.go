@@ -9,24 +9,24 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// ScoreChunk is how many trajectories a Scorer is best given at one time: enough
-// for some dozen workers.
+// ScoreChunk is a good number of trajectories for one call of EvaluateAll: enough for a few
+// dozen workers.
 const ScoreChunk = 8192
 
-// Scorer has a fleet score trajectories: it is a scoring.Evaluator, whose
-// evaluations are those of this process but for the wall clock. What the workers
-// cannot score has the outcome Infrastructure.
+// Scorer scores trajectories on a fleet. It is a scoring.Evaluator whose evaluations equal
+// those of this process, except for the wall-clock time. Trajectories that the workers cannot
+// score have the outcome Infrastructure.
 type Scorer struct {
 	*Coordinator
-	pool *reward.Pool // of this process, for how trajectories belong together
+	pool *reward.Pool // of this process; determines which trajectories form a unit
 }
 
-// NewScorer packs the rewards of r, which cfg configures, and gives them to f, which
-// the caller closes. A scorer of this process cannot be sent, and is an error.
+// NewScorer packs the rewards of r, which cfg configures, for the fleet f. The caller closes f.
+// It returns an error if a scorer runs inside this process, because it cannot be sent.
 func NewScorer(f queue.Fleet, r *merit.Rewards, cfg *merit.Config, o CoordinatorOptions) (*Scorer, error) {
-	own := *merit.DefaultConfig() // nothing plays
+	own := *merit.DefaultConfig() // without an environment
 	own.Sandbox, own.Rewards, own.Places = cfg.Sandbox, cfg.Rewards, cfg.Places
-	own.Sandbox.Workers = 0 // a worker's own
+	own.Sandbox.Workers = 0 // each worker uses its own
 	c, err := NewCoordinator(f, &merit.Session{Rewards: r, Config: &own}, o)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Scorer) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory,
 	if onResult == nil {
 		onResult = func(int, reward.Evaluation) {}
 	}
-	e := &errand{Scorer: s, all: trajectories, tell: onResult, out: make([]reward.Evaluation, len(trajectories))}
+	e := &batch{Scorer: s, all: trajectories, tell: onResult, out: make([]reward.Evaluation, len(trajectories))}
 	for open := e.cut(); len(open) > 0; {
 		e.alone = nil
 		if err := e.submit(ctx, open); err != nil {

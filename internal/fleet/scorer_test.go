@@ -45,8 +45,8 @@ func scripted(t *testing.T, script string, overrides ...string) (*merit.Config, 
 	return cfg, r
 }
 
-// trajectories writes n of them in groups of three, one of which is no
-// trajectory, one of a large text, and one whose reward throws.
+// trajectories writes n trajectories in groups of three. One is not a trajectory, one has a
+// large text, and for one the reward throws.
 func trajectories(t *testing.T, n int) string {
 	t.Helper()
 	var text strings.Builder
@@ -67,7 +67,7 @@ func trajectories(t *testing.T, n int) string {
 	return path
 }
 
-// noise is text that no compression makes smaller than a body may be.
+// noise is a text that stays larger than a body even if compressed.
 func noise(n int) string {
 	b, x := make([]byte, n), uint64(1)
 	for i := range b {
@@ -97,9 +97,9 @@ func score(ctx context.Context, t *testing.T, r *merit.Rewards, cfg *merit.Confi
 	return summary, string(text), nil
 }
 
-// Promise: results are the bytes of a pass without a fleet, of rewards that look at
-// one trajectory and of those that compare groups, whatever the size of a text,
-// with bad lines omitted and the same summary.
+// Promise: results have the same bytes as a pass without a fleet, for rewards that score single
+// trajectories or compare groups, whatever the size of a text, with bad lines omitted and the
+// same summary.
 func TestScoreSameBytes(t *testing.T) {
 	testneeds.NotShort(t)
 	data := trajectories(t, 200)
@@ -116,8 +116,8 @@ func TestScoreSameBytes(t *testing.T) {
 	}
 }
 
-// Promise: worker processes beside a server of this process score the same bytes,
-// and what they said was verified.
+// Promise: worker processes of an embedded server score the same bytes, and their results are
+// verified.
 func TestScoreEmbedded(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
@@ -135,9 +135,8 @@ func TestScoreEmbedded(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Promise: a trajectory that no worker can score has the outcome infrastructure and
-// no score, those beside it in its shard have theirs, and an answer that is none
-// is asked for again.
+// Promise: a trajectory that no worker can score has the outcome infrastructure and no score.
+// Others in its shard have theirs, and an invalid result is requested again.
 func TestScoreWithoutAnswer(t *testing.T) {
 	testneeds.NotShort(t)
 	data := trajectories(t, 150)
@@ -169,8 +168,8 @@ func TestScoreWithoutAnswer(t *testing.T) {
 	}
 }
 
-// Promise: a pass that was stopped keeps what is finished, and goes on with or
-// without a fleet to the same bytes.
+// Promise: a pass that was stopped keeps what is finished, and resumes with or without a fleet
+// to the same bytes.
 func TestScoreResumes(t *testing.T) {
 	testneeds.NotShort(t)
 	data := trajectories(t, 400)
@@ -196,8 +195,8 @@ func TestScoreResumes(t *testing.T) {
 	}
 }
 
-// breaking is a fleet whose handler first asks what to do: with an answer or an
-// error it does no more.
+// breaking is a fleet whose handler first calls a function. If that returns a result or an
+// error, the handler stops there.
 func breaking(t *testing.T, first func(s queue.Shard, ids []string) ([]byte, error)) queue.Fleet {
 	t.Helper()
 	return local(t, 2, func(h queue.Handler) queue.Handler {

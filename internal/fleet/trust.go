@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// trusted is TLS as cfg has it; nil if it names nothing.
+// trusted returns the TLS configuration for cfg, or nil if cfg names no TLS files.
 func trusted(cfg Config) (*tls.Config, error) {
 	if cfg.CA == "" && cfg.Cert == "" {
 		return nil, nil
@@ -32,42 +32,41 @@ func trusted(cfg Config) (*tls.Config, error) {
 			return nil, wrong("ca", err, "the authority's certificate cannot be read")
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, wrong("ca", nil, "there is no certificate in "+cfg.CA)
+			return nil, wrong("ca", nil, "no certificate was found in "+cfg.CA)
 		}
 	}
 	if cfg.Cert != "" {
 		own, err := tls.LoadX509KeyPair(cfg.Cert, cfg.CertKey)
 		if err != nil {
-			return nil, wrong("cert", err, "the own certificate cannot be used")
+			return nil, wrong("cert", err, "the certificate of this process cannot be used")
 		}
 		c.Certificates = []tls.Certificate{own}
 	}
 	return c, nil
 }
 
-// Lent is what a worker lends to jobs of its own.
-type Lent struct {
-	// Plugins lists the digests, as sha256:…, of the plug-ins that jobs may start;
-	// nil is all.
+// Grants is what jobs may use of a worker.
+type Grants struct {
+	// Plugins lists the digests of the plug-ins that jobs may start, as sha256:…. Nil allows
+	// all plug-ins.
 	Plugins []string
-	// Variables are those of its environment whose values jobs may have. The key of
-	// the fleet is never one.
+	// Variables are the names of environment variables whose values jobs may read. The fleet
+	// key is never among them.
 	Variables []string
 }
 
-// confine holds the configuration of a job that lies in dir to what a worker lends
-// to anybody who may send jobs: its rewards read files of the job and no others,
-// also behind links, Merit's folders are the worker's own, and it gets the variables
-// that are lent. What a plug-in reads is its own affair, which is why plug-ins are
-// listed.
-func confine(cfg *merit.Config, dir string, links []string, lent Lent) error {
+// confine limits the configuration of a job in dir to what a worker allows to anyone who may
+// send jobs. Its rewards may read only files of the job, links included; Merit's folders are
+// the worker's own; and the job gets only the allowed variables. Merit does not limit what a
+// plug-in reads, which is why plug-ins have a list of allowed digests.
+func confine(cfg *merit.Config, dir string, links []string, grants Grants) error {
 	cfg.Sandbox.CacheDir, cfg.Sandbox.InterpreterDir = "", ""
 	var errs []error
 	own := func(path string) string {
 		name, err := filepath.Rel(dir, path)
 		parts := strings.Split(filepath.ToSlash(name), "/")
 		if err != nil || len(parts) < 3 || parts[0] != "files" {
-			errs = append(errs, fmt.Errorf("its rewards read %.200q, which is none of its files", path))
+			errs = append(errs, fmt.Errorf("its rewards read %.200q, which is not one of its files", path))
 			return path
 		}
 		root := strings.Join(parts[:2], "/") + "/"
@@ -80,13 +79,13 @@ func confine(cfg *merit.Config, dir string, links []string, lent Lent) error {
 		r.EachPath(own)
 	}
 	if len(errs) > 0 {
-		return refusedJob(errors.Join(errs...), "look at who sent it: Merit packs no such job")
+		return refusedJob(errors.Join(errs...), "check who sent it: Merit does not pack such jobs")
 	}
-	return lend(variablesOf(cfg), lent.Variables)
+	return checkGrants(variablesOf(cfg), grants.Variables)
 }
 
-// variablesOf are the variables of a worker's environment that a job gets, or that
-// its judges' keys stand in.
+// variablesOf returns the names of environment variables that a job uses: those passed to
+// plug-ins and those that hold keys of judges.
 func variablesOf(cfg *merit.Config) []string {
 	names := slices.Concat(cfg.Environment.PassEnv, cfg.Policy.PassEnv)
 	for _, r := range cfg.Rewards {
@@ -101,28 +100,28 @@ func variablesOf(cfg *merit.Config) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// lend is why a job cannot have the variables that it wants. Its text goes to the
-// coordinator, who sees no hint: it says what to do.
-func lend(want, lent []string) error {
-	kept := slices.DeleteFunc(slices.Clone(want), func(name string) bool { return slices.Contains(lent, name) && name != KeyVariable })
+// checkGrants returns an error if a job wants variables that the worker does not allow. Only the text
+// reaches the coordinator, not the hint, so the text says what to do.
+func checkGrants(want, grants []string) error {
+	kept := slices.DeleteFunc(slices.Clone(want), func(name string) bool { return slices.Contains(grants, name) && name != KeyVariable })
 	if len(kept) == 0 {
 		return nil
 	}
 	if slices.Contains(kept, KeyVariable) {
-		return refusedJob(errors.New("the worker's own key, "+KeyVariable), "look at who sent it")
+		return refusedJob(errors.New("the worker's own key, "+KeyVariable), "check who sent it")
 	}
 	if len(kept) > 8 {
 		kept = append(kept[:8], "…")
 	}
 	names := strings.Join(kept, ",")
 	return refusedJob(
-		fmt.Errorf("the variables %.300s of its environment; it gives those that it was started with by merit fleet worker --pass-env", names),
-		"start workers with --pass-env "+names+", or name no such variable in environment.pass_env, policy.pass_env and the key_env of judges",
+		fmt.Errorf("the environment variables %.300s; it allows only those that merit fleet worker --pass-env names", names),
+		"start workers with --pass-env "+names+", or remove them from environment.pass_env, policy.pass_env and the key_env of judges",
 	)
 }
 
-// checkLent refuses names of variables that a worker cannot lend.
-func checkLent(names []string) error {
+// checkVariables returns an error if a name is not one of a variable that a worker can share.
+func checkVariables(names []string) error {
 	var problems []error
 	wrong := func(what, hint string) {
 		problems = append(problems, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--pass-env", What: what, Hint: hint})
@@ -130,9 +129,9 @@ func checkLent(names []string) error {
 	for _, name := range names {
 		switch {
 		case name == KeyVariable:
-			wrong(name+" is this worker's own key, which no job gets", "leave it out")
+			wrong(name+" is this worker's own key, which jobs never get", "leave it out")
 		case !variableName.MatchString(name):
-			wrong(fmt.Sprintf("%.40q is no name of a variable", name), "give names only; the values stay in the environment")
+			wrong(fmt.Sprintf("%.40q is not the name of a variable", name), "give names only; the values stay in the environment")
 		}
 	}
 	return errors.Join(problems...)

@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Promise: whoever comes to a fleet takes its key from a file that nobody else may
-// read, or from the variable, and is told how to mend a file that others may.
+// Promise: a process reads its key from a file that nobody else may read, or from the variable.
+// The error for a file that others may read tells how to fix it.
 func TestCredentials(t *testing.T) {
 	testneeds.NotShort(t)
 	seed, _, err := natsd.NewKey()
@@ -54,18 +54,18 @@ func TestCredentials(t *testing.T) {
 	require.NotContains(t, err.Error(), "no seed")
 }
 
-// Promise: a worker gives a job the variables that it was told to give, and of one
-// that wants others it plays nothing, and says which.
+// Promise: a worker gives a job only the variables that it was told to give. It refuses a job
+// that wants others before it runs anything, and names them.
 func TestLentVariables(t *testing.T) {
 	testneeds.NotShort(t)
 	t.Setenv("LEVELS_KEY", "a secret")
 	cfg := config(t, sokoban, "environment.pass_env=[LEVELS_KEY]")
 	_, err := play(t.Context(), t, open(t, cfg), local(t, 1, nil), merit.TrainOptions{})
-	require.ErrorContains(t, err, "the variables LEVELS_KEY of its environment")
+	require.ErrorContains(t, err, "the environment variables LEVELS_KEY")
 	require.ErrorContains(t, err, "--pass-env")
 
-	for names, why := range map[string]string{fleet.KeyVariable: "own key", "A=b": "no name of a variable", "": "no name of a variable"} {
-		err := fleet.Work(t.Context(), fleet.WorkOptions{Join: "nats://127.0.0.1:1", Lent: fleet.Lent{Variables: []string{names}}})
+	for names, why := range map[string]string{fleet.KeyVariable: "own key", "A=b": "not the name of a variable", "": "no name of a variable"} {
+		err := fleet.Work(t.Context(), fleet.WorkOptions{Join: "nats://127.0.0.1:1", Grants: fleet.Grants{Variables: []string{names}}})
 		require.ErrorIs(t, err, fault.Of(fault.CLI, fault.Invalid))
 		require.ErrorContains(t, err, why)
 	}

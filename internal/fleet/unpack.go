@@ -22,19 +22,20 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// maxUnpacked is how many bytes the files of a bundle may have together.
+// maxUnpacked is the largest total size of the files of a bundle, in bytes.
 const maxUnpacked = 4 * queue.MaxBlob
 
-// Unpack opens the session of a bundle, whose files it lays below dir. It is an
-// error if the session is not made of what it was made of where it was packed.
+// Unpack extracts a bundle into dir and opens its session. It returns an error if the session
+// consists of other parts here than where it was packed.
 //
-// It gets what is lent, and is refused before anything of it runs if it wants more.
-func Unpack(ctx context.Context, bundle io.Reader, dir string, lent Lent, opts ...merit.Option) (*merit.Session, error) {
+// The job gets only what grants allows. If it wants more, Unpack refuses it before any of its
+// code runs.
+func Unpack(ctx context.Context, bundle io.Reader, dir string, grants Grants, opts ...merit.Option) (*merit.Session, error) {
 	links, err := extract(ctx, bundle, dir)
 	if err != nil {
 		return nil, damaged(err)
 	}
-	about, err := os.ReadFile(filepath.Join(dir, madeName))
+	about, err := os.ReadFile(filepath.Join(dir, partsName))
 	if err != nil {
 		return nil, damaged(err)
 	}
@@ -42,20 +43,20 @@ func Unpack(ctx context.Context, bundle io.Reader, dir string, lent Lent, opts .
 	if err != nil {
 		return nil, err
 	}
-	if err := confine(cfg, dir, links, lent); err != nil {
+	if err := confine(cfg, dir, links, grants); err != nil {
 		return nil, err
 	}
-	if lent.Plugins != nil {
-		cfg.Plugins.Allow = both(cfg.Plugins.Allow, lent.Plugins)
+	if grants.Plugins != nil {
+		cfg.Plugins.Allow = both(cfg.Plugins.Allow, grants.Plugins)
 	}
 	s, err := openAny(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	here, err := json.Marshal(madeOf(s))
+	here, err := json.Marshal(partsOf(s))
 	if err == nil && !bytes.Equal(here, about) {
 		err = &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Differs, Where: "job", What: fmt.Sprintf("it is made of %.400s here, and of %.400s where it comes from", here, about),
+			Boundary: fault.Fleet, Kind: fault.Differs, Where: "job", What: fmt.Sprintf("the job consists of %.400s here, but of %.400s at the coordinator", here, about),
 			Hint: "use the same build of Merit, and the same interpreters, on all machines",
 		}
 	}
@@ -65,9 +66,8 @@ func Unpack(ctx context.Context, bundle io.Reader, dir string, lent Lent, opts .
 	return s, nil
 }
 
-// both are the digests that are on two lists, of which the first is all if it is
-// empty. It is never empty, which would be all: a digest that nothing has stands
-// for none.
+// both returns the digests that are on both lists; an empty a means all. The result is never
+// empty, because that would allow all plug-ins: it starts with a digest that no plug-in has.
 func both(a, b []string) []string {
 	list := []string{"sha256:" + strings.Repeat("0", 64)}
 	for _, digest := range b {
@@ -78,7 +78,7 @@ func both(a, b []string) []string {
 	return list
 }
 
-// openAny opens the session of cfg, or only its rewards if there is nothing to play.
+// openAny opens the session of cfg, or only its rewards if cfg has no environment.
 func openAny(ctx context.Context, cfg *merit.Config, opts []merit.Option) (*merit.Session, error) {
 	if cfg.Environment.Plugin != "" {
 		return merit.Open(ctx, cfg, opts...)
@@ -90,8 +90,8 @@ func openAny(ctx context.Context, cfg *merit.Config, opts []merit.Option) (*meri
 	return &merit.Session{Rewards: r, Config: cfg}, nil
 }
 
-// extract lays the files of a bundle below dir, and none anywhere else. It returns
-// the names of its links.
+// extract writes the files of a bundle into dir, and nowhere else. It returns the names of its
+// links.
 func extract(ctx context.Context, bundle io.Reader, dir string) (links []string, err error) {
 	z, err := zstd.NewReader(bundle, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
 	if err != nil {
@@ -107,16 +107,16 @@ func extract(ctx context.Context, bundle io.Reader, dir string) (links []string,
 	left := int64(maxUnpacked)
 	for n := 0; ; n++ {
 		h, err := t.Next()
-		if errors.Is(err, io.EOF) { // who gave it says only at its end that it is what was asked for
+		if errors.Is(err, io.EOF) { // reading to the end makes the source verify the digest
 			_, err = io.Copy(io.Discard, bundle)
 			return links, err
 		}
 		if err == nil && n > maxFiles {
-			err = errors.New("it has too many files")
+			err = errors.New("the bundle has too many files")
 		}
-		// A sparse file is larger than what it has in the archive.
+		// A sparse file can be larger than its bytes in the archive.
 		if err == nil && (h.Size < 0 || h.Size > left) {
-			err = errors.New("its files are too large")
+			err = errors.New("the files of the bundle are too large")
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -134,25 +134,25 @@ func extract(ctx context.Context, bundle io.Reader, dir string) (links []string,
 	}
 }
 
-// place makes one file or link.
+// place creates one file or link.
 func place(root *os.Root, h *tar.Header, content io.Reader) error {
 	if !filepath.IsLocal(h.Name) {
-		return fmt.Errorf("%.80q is no name of a file in it", h.Name)
+		return fmt.Errorf("%.80q is not a valid file name in a bundle", h.Name)
 	}
 	if err := root.MkdirAll(path.Dir(h.Name), 0o755); err != nil {
 		return err
 	}
 	if h.Typeflag == tar.TypeSymlink {
 		if !strings.HasPrefix(path.Clean(h.Name), "files/") {
-			return fmt.Errorf("%.80q is a link", h.Name)
+			return fmt.Errorf("%.80q is a link outside files/", h.Name)
 		}
 		return root.Symlink(h.Linkname, h.Name)
 	}
 	if h.Typeflag != tar.TypeReg {
-		return fmt.Errorf("%.80q is no file", h.Name)
+		return fmt.Errorf("%.80q is not a regular file", h.Name)
 	}
-	// A program that is started meanwhile must not inherit a file that is written:
-	// nobody could run it.
+	// Hold the fork lock: a process started now would inherit the open file, and then nobody
+	// could execute the file.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	f, err := root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, os.FileMode(h.Mode&0o755))
@@ -164,9 +164,9 @@ func place(root *os.Root, h *tar.Header, content io.Reader) error {
 }
 
 func damaged(err error) error {
-	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "job", What: "the bundle of a job cannot be unpacked", Err: err, Hint: "free some disk, or look at who sent it"}
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "job", What: "the bundle of a job cannot be unpacked", Err: err, Hint: "free disk space, or check who sent it"}
 }
 
 func refusedJob(err error, hint string) error {
-	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: "job", What: "it asks for more than a worker gives", Err: err, Hint: hint}
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: "job", What: "the job asks for more than this worker allows", Err: err, Hint: hint}
 }

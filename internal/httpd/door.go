@@ -12,20 +12,20 @@ import (
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
-// door is a listener with a bounded number of connections. When all places are
-// taken, the connection that has been without a request for the longest time
-// makes room; first among those that never had one. Only where all have a
-// request under way does a new one wait.
+// door is a listener with a limited number of connections. If the limit is reached, a new
+// connection replaces the one that has been without a request for the longest time, first among
+// those that never had a request. A new connection waits only if all others have a running
+// request.
 type door struct {
 	net.Listener
 	most int
 
 	mu         sync.Mutex
-	handshakes chan struct{} // holds one value for each that computes
-	free       sync.Cond     // a connection ended, or has nothing under way any more
+	handshakes chan struct{} // limits how many handshakes compute
+	free       sync.Cond     // signaled when a connection closes or becomes idle
 	open       int
 	closed     bool
-	fresh      list.List // of *conn: without a request so far, the oldest first
+	fresh      list.List // of *conn: no request so far, oldest first
 	known      list.List // of *conn: between two requests
 }
 
@@ -35,7 +35,7 @@ func newDoor(l net.Listener, most int) *door {
 	return d
 }
 
-// Accept waits for a connection, and for a place.
+// Accept waits for a connection and for a free place.
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
@@ -57,7 +57,7 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a place; false if the listener was closed meanwhile.
+// admit takes a place. It returns false if the listener is closed.
 func (d *door) admit() bool {
 	for {
 		d.mu.Lock()
@@ -77,7 +77,7 @@ func (d *door) admit() bool {
 	}
 }
 
-// evict closes the connection that can best be spared; false if there is none.
+// evict closes the connection that can best be spared. It returns false if there is none.
 func (d *door) evict() bool {
 	d.mu.Lock()
 	first := d.fresh.Front()
@@ -92,7 +92,7 @@ func (d *door) evict() bool {
 	return true
 }
 
-// Close ends the listener; connections go on.
+// Close closes the listener; connections stay open.
 func (d *door) Close() error {
 	d.mu.Lock()
 	d.closed = true
@@ -101,21 +101,21 @@ func (d *door) Close() error {
 	return d.Listener.Close()
 }
 
-// conn is a connection that the door knows.
+// conn is a connection of a door.
 type conn struct {
 	net.Conn
 	door *door
 
-	computing atomic.Bool // its handshake, with a place of the door's for that
+	computing atomic.Bool // its handshake is computing and holds one of the door's places
 
-	// Of the door, under its lock.
-	place *list.Element // in that list; nil while a request is under way
+	// Guarded by the door's lock.
+	place *list.Element // in that list; nil while a request is running
 	in    *list.List    // fresh or known
-	busy  int           // requests under way
+	busy  int           // running requests
 	ended bool
 }
 
-// Close closes the connection and gives its place to another.
+// Close closes the connection and frees its place.
 func (c *conn) Close() error {
 	d := c.door
 	d.mu.Lock()
@@ -130,7 +130,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// enter notes that a request is under way until leave is called.
+// enter records that a request is running until leave is called.
 func (c *conn) enter() {
 	if c == nil {
 		return
@@ -141,8 +141,8 @@ func (c *conn) enter() {
 	c.unlist()
 }
 
-// leave notes that a handler has returned. Of HTTP/1 net/http still has to send what
-// it wrote: idle says when it has.
+// leave records that a handler has returned. With HTTP/1, net/http may still have to send the
+// response; idle is called when it has.
 func (c *conn) leave(major int) {
 	switch {
 	case c == nil:
@@ -155,7 +155,7 @@ func (c *conn) leave(major int) {
 	}
 }
 
-// idle notes that an answer was sent, and no request is under way.
+// idle records that a response was sent and no request is running.
 func (c *conn) idle() {
 	c.door.mu.Lock()
 	defer c.door.mu.Unlock()
@@ -165,7 +165,8 @@ func (c *conn) idle() {
 	}
 }
 
-// linger is leave for a request whose answer waits: its connection goes first.
+// linger replaces leave for a request whose response is delayed. Its connection is the first to
+// be evicted.
 func (c *conn) linger() {
 	if c != nil {
 		c.release(&c.door.fresh)
@@ -181,7 +182,7 @@ func (c *conn) release(to *list.List) {
 	}
 }
 
-// spare puts c last in a list of those that can be spared. The caller holds the
+// spare adds c to the end of a list of connections that can be spared. The caller holds the
 // lock, as for unlist.
 func (c *conn) spare(to *list.List) { c.in, c.place = to, to.PushBack(c) }
 
@@ -192,7 +193,7 @@ func (c *conn) unlist() {
 	}
 }
 
-// bare is the connection of a door below TLS; nil if there is none.
+// bare returns the door's connection below TLS, or nil if there is none.
 func bare(c net.Conn) *conn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

@@ -11,11 +11,11 @@ import (
 
 type tlsConn = tls.Conn
 
-// Bounds of what one HTTP/2 connection may make the server do by frames that hold
-// nothing: requests, resets, settings, pings, priorities, continuations, window
-// updates and empty data. A reset counts as ten, since it throws away a request that
-// was begun. Bytes that the server sends pay for the window updates of those who
-// read them.
+// Limits of the work that one HTTP/2 connection can cause with frames that carry no data:
+// requests, resets, settings, pings, priorities, continuations, window updates and empty data
+// frames. A reset counts as ten frames, because it discards a request that was begun. Bytes
+// that the server sends earn credit for frames, because clients that read them send window
+// updates.
 const (
 	framesPerReset  = 10
 	framesPerSecond = 1000
@@ -23,14 +23,14 @@ const (
 	bytesPerFrame   = 1 << 10
 )
 
-// pacedConn is an HTTP/2 connection whose frames are read at a bounded rate: what
-// comes faster waits in the client's own buffers.
+// pacedConn is an HTTP/2 connection whose frames are read at a limited rate. Frames that arrive
+// faster wait in the client's buffers.
 type pacedConn struct {
 	*tlsConn
 	pace *pace
 }
 
-// Read reads, and waits while the client has sent frames too fast.
+// Read reads, and waits if the client has sent frames too fast.
 func (c *pacedConn) Read(to []byte) (int, error) {
 	n, err := c.tlsConn.Read(to)
 	if wait := c.pace.read(to[:n]); wait > 0 {
@@ -39,23 +39,23 @@ func (c *pacedConn) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// Write writes; what was sent may be acknowledged by frames.
+// Write writes and earns credit for the client's acknowledgment frames.
 func (c *pacedConn) Write(p []byte) (int, error) {
 	n, err := c.tlsConn.Write(p)
 	c.pace.wrote(n)
 	return n, err
 }
 
-// pace counts the frames in a stream of bytes. One goroutine reads, one writes.
+// pace counts the frames in a stream of bytes. One goroutine may read while another writes.
 type pace struct {
 	limit *rate.Limiter
-	skip  int     // bytes that are not a header: of the preface, or of a frame
-	head  [9]byte // the header that is being read
-	have  int     // bytes of it
+	skip  int     // bytes to skip of the preface or of a frame's payload
+	head  [9]byte // the frame header being read
+	have  int     // bytes of it that were read
 
 	mu     sync.Mutex
-	unpaid int // bytes that were sent and have not paid for a frame
-	credit int // frames that were paid for
+	unpaid int // sent bytes that have not earned credit yet
+	credit int // frames that are free because of sent bytes
 }
 
 func newPace() *pace {
@@ -86,7 +86,7 @@ func (c *pace) read(p []byte) (wait time.Duration) {
 	return c.take(frames)
 }
 
-// take pays for frames, first with what was sent.
+// take uses up credit for frames, then the rate limit.
 func (c *pace) take(frames int) (wait time.Duration) {
 	c.mu.Lock()
 	paid := min(frames, c.credit)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Promise: frames that hold nothing are counted however the bytes are cut, data
-// is not, and what the server has sent pays for the frames that acknowledge it.
+// Promise: frames without data are counted however the bytes are split, data is not, and sent
+// bytes earn credit for the frames that acknowledge them.
 func TestFramesAreCounted(t *testing.T) {
 	var sent bytes.Buffer
 	sent.WriteString(http2.ClientPreface)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Wrong keys that one address may send.
+// Limits of wrong keys per address.
 const (
 	guessesAtOnce   = 20
 	guessesPerTime  = 1
@@ -20,17 +20,16 @@ const (
 	lingeringAtOnce = 1024
 )
 
-// Guesses limits wrong keys by the address that sends them: 20 at once, then one a
-// second. Right keys are not limited, so that nobody who shares an address is kept
-// out. The zero value is ready.
+// Guesses limits wrong keys by the address that sends them: 20 at once, then one per second.
+// Valid keys are not limited, so that clients that share an address with an attacker are not
+// locked out. The zero value is ready to use.
 type Guesses struct {
 	mu    sync.Mutex
 	known map[netip.Prefix]*rate.Limiter
 }
 
-// Wrong notes a wrong key. If its address has sent too many, Wrong waits a moment,
-// in which the connection makes room for others, and returns false: the answer is
-// then 429.
+// Wrong records a wrong key. If its address has sent too many, Wrong waits for up to a second,
+// in which the connection can be evicted, and returns false; the response should then be 429.
 func (g *Guesses) Wrong(r *http.Request) bool {
 	if g.limiter(origin(r)).Allow() {
 		return true
@@ -53,8 +52,8 @@ func (g *Guesses) limiter(from netip.Prefix) *rate.Limiter {
 	return l
 }
 
-// origin is where a request comes from: an address, or for IPv6 the network of 64
-// bits that one subscriber has. Sockets of this machine are one origin.
+// origin returns the origin of a request: an IPv4 address, or for IPv6 the /64 network of one
+// subscriber. All Unix sockets of this machine are one origin.
 func origin(r *http.Request) netip.Prefix {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -72,11 +71,11 @@ func origin(r *http.Request) netip.Prefix {
 	return network
 }
 
-// lingering bounds the requests that linger: each holds a goroutine.
+// lingering limits the requests that linger, because each holds a goroutine.
 var lingering = make(chan struct{}, lingeringAtOnce)
 
-// Linger holds a refusal back for a second, so that whoever asks again at once
-// costs less than those who wait. Meanwhile the connection makes room for others.
+// Linger delays a refusal by a second, so that clients that retry at once cost less than those
+// that wait. Meanwhile the connection can be evicted.
 func Linger(r *http.Request) {
 	select {
 	case lingering <- struct{}{}:

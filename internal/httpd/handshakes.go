@@ -5,10 +5,10 @@ import (
 	"net/http"
 )
 
-// limitHandshakes has the TLS handshakes of s compute on half of the processors at
-// most: thousands of new connections leave the others to requests. Whoever opens a
-// connection and says nothing takes no place: a handshake computes from the
-// client's first message, which is read then, to the server's answer.
+// limitHandshakes limits the TLS handshakes of s to half of the CPUs, so that thousands of new
+// connections leave the others to requests. A connection that sends nothing takes no place: a
+// handshake computes from the client's first message, which has been read then, to the server's
+// reply.
 func limitHandshakes(s *http.Server) {
 	inner := s.TLSConfig.GetConfigForClient
 	s.TLSConfig.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -16,7 +16,7 @@ func limitHandshakes(s *http.Server) {
 			c.compute()
 		}
 		if inner == nil {
-			return nil, nil // the server's own
+			return nil, nil // use the server's configuration
 		}
 		return inner(hello)
 	}
@@ -35,7 +35,7 @@ func (c *conn) rest() {
 	}
 }
 
-// Write ends the computing of a handshake and writes.
+// Write marks the end of the handshake's computation and writes.
 func (c *conn) Write(p []byte) (int, error) {
 	c.rest()
 	return c.Conn.Write(p)

@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// Promise: no more TLS handshakes compute at one time than half of the processors,
-// connections that say nothing hold up none, and all get through.
+// Promise: at most half of the CPUs compute TLS handshakes, connections that send nothing block
+// none, and all handshakes finish.
 func TestHandshakesLeaveProcessors(t *testing.T) {
 	var now, most atomic.Int64
 	config := certificate(t)

@@ -9,15 +9,14 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// ShortestKey is how many bytes the key of a server has at least.
+// ShortestKey is the smallest length of a server's key, in bytes.
 const ShortestKey = 24
 
-// longestKey bounds the file of a key, in bytes.
+// longestKey is the largest size of a key file, in bytes.
 const longestKey = 4096
 
-// ReadKey reads the key in the first line of a file. Every server reads its key
-// file by this function: a file that everybody on the machine can read, and a
-// key that could be guessed, are refused.
+// ReadKey reads the key in the first line of a file. All servers read their key files with it.
+// It refuses a file that every user of the machine can read, and a key that could be guessed.
 func ReadKey(path string) (string, error) {
 	wrong := func(kind fault.Kind, what string, err error) (string, error) {
 		return "", &fault.Error{Boundary: fault.Config, Kind: kind, Where: path, What: what, Err: err, Hint: "make a key: (umask 077; openssl rand -hex 32 > " + path + ")"}
@@ -35,14 +34,13 @@ func ReadKey(path string) (string, error) {
 		return wrong(fault.Invalid, fmt.Sprintf("the file has more than %d bytes", longestKey), nil)
 	}
 	if what := WeakKey(key); what != "" {
-		return wrong(fault.Invalid, "its first line is not a key: "+what, nil)
+		return wrong(fault.Invalid, "the first line is not a key: "+what, nil)
 	}
 	return key, nil
 }
 
-// EnvKey returns the key in the environment variable name, held to the rule of
-// ReadKey. where is the setting that named the variable. Without a name there is
-// no key.
+// EnvKey returns the key in the environment variable name and applies the same rules as
+// ReadKey. where is the setting that named the variable. If name is empty, there is no key.
 func EnvKey(where, name string, getenv func(string) string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -59,22 +57,21 @@ func EnvKey(where, name string, getenv func(string) string) (string, error) {
 	return key, nil
 }
 
-// WeakKey says why key cannot be the key of a server; empty if it can.
+// WeakKey returns why key is not acceptable as a server's key, or "" if it is.
 func WeakKey(key string) string {
 	if len(key) < ShortestKey {
-		return fmt.Sprintf("a key has at least %d characters, this has %d", ShortestKey, len(key))
+		return fmt.Sprintf("a key must have at least %d characters, but this one has %d", ShortestKey, len(key))
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "a key is one word of printable ASCII characters"
+		return "a key must be one word of printable ASCII characters"
 	}
 	return ""
 }
 
-// Private refuses a file with a secret that everybody on this machine can read, or
-// that others than its owner can write. Its group may read it, as for keys that
-// several servers share. On Windows the mode of a file
-// does not say who may read it. Where there is no such file
-// Private returns nil: reading it reports that.
+// Private returns an error if a file with a secret can be read by every user of this machine,
+// or written by others than its owner. Its group may read it, as for keys that several servers
+// share. On Windows the file mode does not show who may read the file. If the file does not
+// exist, Private returns nil, because reading it reports that.
 func Private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o027 == 0 {
@@ -82,6 +79,6 @@ func Private(path string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Config, Kind: fault.Refused, Where: path, What: fmt.Sprintf("others on this machine can read or change the key (mode %#o)", info.Mode().Perm()),
-		Hint: "chmod 600 " + path + ", and replace the key if others may have read it; of a secret of Kubernetes, set defaultMode: 0440",
+		Hint: "chmod 600 " + path + ", and replace the key if others may have read it; for a Kubernetes secret, set defaultMode: 0440",
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// Promise: one rule says what a key is, whether it stands in a file or in an
-// environment variable: one word of at least 24 characters, and a file that only
-// its owner changes and only its owner and group read.
+// Promise: the same rules apply to a key in a file and in an environment variable: one word of
+// at least 24 characters, and a file that only its owner can change and only its owner and
+// group can read.
 func TestKeys(t *testing.T) {
 	const good = "0123456789abcdef01234567"
 	path := filepath.Join(t.TempDir(), "key")
@@ -28,9 +28,9 @@ func TestKeys(t *testing.T) {
 		{" " + good + "\r\n", 0o440, ""},
 		{good, 0o644, "others on this machine can read or change the key"},
 		{good, 0o620, "others on this machine can read or change the key"},
-		{good[1:], 0o600, "at least 24 characters, this has 23"},
-		{"x", 0o600, "at least 24 characters, this has 1"},
-		{"\n" + good, 0o600, "at least 24 characters, this has 0"},
+		{good[1:], 0o600, "at least 24 characters, but this one has 23"},
+		{"x", 0o600, "at least 24 characters, but this one has 1"},
+		{"\n" + good, 0o600, "at least 24 characters, but this one has 0"},
 		{"two words, together long enough", 0o600, "one word"},
 		{good + "ü", 0o600, "one word"},
 		{good + strings.Repeat("\n", 5000), 0o600, "the file has more than 4096 bytes"},
@@ -57,12 +57,12 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, key)
 	_, err = httpd.EnvKey("key-env", "SHORT", env)
-	require.ErrorContains(t, err, "at least 24 characters, this has 1")
+	require.ErrorContains(t, err, "at least 24 characters, but this one has 1")
 	_, err = httpd.EnvKey("key-env", "NONE", env)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 }
 
-// Promise: one function says which hosts and addresses are this machine's own.
+// Promise: one function decides which hosts and addresses are this machine's own.
 func TestLoopback(t *testing.T) {
 	for host, want := range map[string]bool{
 		"127.0.0.1": true, "127.0.0.1:80": true, "127.9.9.9:1": true, "[::1]:80": true, "[::1]": true, "::1": true, "localhost": true,

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Loopback reports whether host is this machine's own: localhost, or an address
-// of the loopback. A port may follow it, and brackets may stand around it, as in
-// the address of a listener and in the Host header of a request. Other names are
-// not looked up. An empty host is every address of the machine.
+// Loopback reports whether host is this machine: localhost or a loopback address. A port may
+// follow it, and brackets may enclose it, as in the address of a listener and in the Host
+// header of a request. Other names are not resolved. An empty host means every address of the
+// machine.
 func Loopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -2,8 +2,8 @@ package httpd
 
 import "golang.org/x/sys/unix"
 
-// hungUp reports whether a socket's other side is closed in both directions. BSDs
-// may say so of one that is half closed, too: its client then gets no answer.
+// hungUp reports whether the other side of a socket is closed in both directions. BSDs may
+// report this for a half-closed socket, too; its client then gets no response.
 func hungUp(fd int) bool {
 	for {
 		at := []unix.PollFd{{Fd: int32(fd)}}

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// connKey finds the connection of a request in its context.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
 type connected struct {
-	wire net.Conn        // as net/http has it, with TLS
-	conn *conn           // below; nil without a door
-	life context.Context // of the server
+	wire net.Conn        // as net/http sees it, including TLS
+	conn *conn           // below TLS; nil without a door
+	life context.Context // context of the server
 }
 
-// Present has h answer every request whose client is there to take the answer,
-// also one that has closed its own direction: net/http takes the end of what it
-// reads for the end of the client, ends the request's context, and sends an empty
-// 200 where h then writes nothing. Where the client is gone, nothing is sent.
+// Present makes h answer every request whose client can still read the response, including a
+// client that has closed its sending direction. By default, net/http treats the end of its
+// input as the end of the client, cancels the request's context, and sends an empty 200
+// response if h then writes nothing. If the client is gone, Present sends nothing.
 //
-// It looks at connections that Protect knows; on others the context stays as it
-// is, and only the empty 200 is held back.
+// It works on connections that Protect has prepared. On others, the context stays unchanged,
+// and only the empty 200 is suppressed.
 func Present(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _ := r.Context().Value(connKey{}).(connected)
@@ -37,7 +37,7 @@ func Present(h http.Handler) http.Handler {
 			ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 			defer cancel(context.Canceled)
 			defer context.AfterFunc(at.life, func() { cancel(context.Cause(at.life)) })()
-			one := r.ProtoAtLeast(1, 1) // HTTP/1.0 knows no interim answers
+			one := r.ProtoAtLeast(1, 1) // HTTP/1.0 has no interim responses
 			defer context.AfterFunc(r.Context(), func() { watch(ctx, cancel, at, a, one) })()
 			r = r.WithContext(ctx)
 		}
@@ -49,15 +49,15 @@ func Present(h http.Handler) http.Handler {
 	})
 }
 
-// How often a client that sends no more is looked at.
+// How often to check a client that sends no more.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = time.Second
 )
 
-// watch ends a request when its client, who sends no more, is gone.
+// watch cancels a request when its client, which sends no more, is gone.
 func watch(ctx context.Context, end context.CancelCauseFunc, at connected, a *answer, interim bool) {
-	if at.life.Err() != nil { // the server ends the request, not the client
+	if at.life.Err() != nil { // the server canceled the request, not the client
 		return
 	}
 	if interim {
@@ -75,18 +75,18 @@ func watch(ctx context.Context, end context.CancelCauseFunc, at connected, a *an
 	}
 }
 
-// errGone is the cause of a context whose client is gone.
+// errGone is the cause with which a request is canceled because its client is gone.
 var errGone error = goneError{}
 
 type goneError struct{}
 
 func (goneError) Error() string { return "the client has closed the connection" }
 
-// Is makes it a context.Canceled, as net/http's own is.
+// Is makes the error match context.Canceled, like that of net/http.
 func (goneError) Is(target error) bool { return target == context.Canceled }
 
-// gone reports whether the other side is closed altogether. A client that has
-// closed its own direction alone still reads.
+// gone reports whether the other side is closed in both directions. A client that has closed
+// only its sending direction still reads.
 func (at connected) gone() bool {
 	if at.conn == nil {
 		return true
@@ -106,18 +106,19 @@ func (at connected) gone() bool {
 	return hung
 }
 
-// answer knows whether anything was sent.
+// answer records whether anything was sent.
 type answer struct {
 	http.ResponseWriter
 	mu   sync.Mutex
 	sent bool
 }
 
-// interim is what RFC 9110 lets a server send at any time before its answer, and
-// what every client has to pass over. A client that is gone answers with a reset.
+// interim is a response that RFC 9110 allows a server to send at any time before its final
+// response, and that every client must skip. If the client is gone, its machine replies with a
+// reset.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 
-// ask makes a client that is gone say so, unless its answer is under way.
+// ask probes whether the client is gone, unless the response has begun.
 func (a *answer) ask(wire io.Writer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +127,7 @@ func (a *answer) ask(wire io.Writer) {
 	}
 }
 
-// begin notes that the answer begins, and reports whether it had begun before.
+// begin records that the response begins and returns whether it had begun before.
 func (a *answer) begin() (before bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,7 +135,7 @@ func (a *answer) begin() (before bool) {
 	return before
 }
 
-// WriteHeader begins the answer, unless it is an interim one.
+// WriteHeader begins the response, unless status is an interim one.
 func (a *answer) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		a.begin()
@@ -142,26 +143,26 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer and writes of it.
+// Write begins the response and writes.
 func (a *answer) Write(p []byte) (int, error) {
 	a.begin()
 	return a.ResponseWriter.Write(p)
 }
 
-// FlushError begins the answer and sends what was written.
+// FlushError begins the response and flushes.
 func (a *answer) FlushError() error {
 	a.begin()
 	return http.NewResponseController(a.ResponseWriter).Flush()
 }
 
-// Flush is FlushError for those who look for an http.Flusher.
+// Flush implements http.Flusher.
 func (a *answer) Flush() { _ = a.FlushError() }
 
-// Hijack begins the answer and hands the connection over.
+// Hijack begins the response and hijacks the connection.
 func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	a.begin()
 	return http.NewResponseController(a.ResponseWriter).Hijack()
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -8,33 +8,34 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Problem is RFC 9457's application/problem+json.
+// Problem is an application/problem+json document (RFC 9457).
 type Problem struct {
-	Type     string  `json:"type"` // about:blank: the status says it all
+	Type     string  `json:"type"` // about:blank: the status is the type
 	Title    string  `json:"title"`
 	Status   int     `json:"status"`
 	Detail   string  `json:"detail"`
 	Problems []Wrong `json:"problems"`
 }
 
-// Wrong is one thing that is wrong.
+// Wrong is one problem.
 type Wrong struct {
 	Where string `json:"where,omitempty"`
 	What  string `json:"what"`
 	Hint  string `json:"hint,omitempty"`
 }
 
-// WrongOf is f as an answer lists it.
+// WrongOf converts f for a problem document.
 func WrongOf(f *fault.Error) Wrong {
 	bare := *f
 	bare.Where = ""
 	return Wrong{f.Where, bare.Error(), f.Hint}
 }
 
-// mostShown is how many problems an answer lists.
+// mostShown is the largest number of problems in a document.
 const mostShown = 100
 
-// NewProblem is the answer of a status about all that is wrong.
+// NewProblem returns the document for a status and its problems, of which there is at least
+// one.
 func NewProblem(status int, list []Wrong) *Problem {
 	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Problems: list[:min(len(list), mostShown)]}
 	p.Detail = strings.TrimPrefix(list[0].Where+": "+list[0].What, ": ")

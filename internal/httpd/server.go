@@ -16,38 +16,38 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// defaultConnections is how many connections there are at one time in a server that
-// does not say it; headerBytes is how large the header of a request may be.
+// defaultConnections is the default limit of connections. headerBytes is the largest size of a
+// request's header.
 const (
 	defaultConnections = 1024
 	headerBytes        = 64 << 10
 )
 
-// Config says what a server answers, and what its connections may cost.
+// Config configures a Server.
 type Config struct {
 	Handler     http.Handler
-	TLS         *tls.Config     // nil: the server speaks in the clear
-	Connections int             // the most at one time; 0 is 1024
-	Body        time.Duration   // the most for reading the body of a request; 0: Pause, or the handler, bounds it
-	Pause       time.Duration   // the most between two pieces of a body, where Body is 0; 0: the handler bounds it
-	Write       time.Duration   // the most for writing an answer; 0: the handler bounds it
-	Idle        time.Duration   // the most between two requests; 0 is three minutes
-	Life        context.Context // ends every request when it ends; nil never does
-	Log         *slog.Logger    // nil is silent
-	Clear       bool            // somebody else says that the server speaks in the clear
+	TLS         *tls.Config     // nil means plain HTTP
+	Connections int             // largest number at the same time; 0 means 1024
+	Body        time.Duration   // time limit for reading a request's body; 0 means that Pause or the handler limits it
+	Pause       time.Duration   // longest pause in a body if Body is 0; 0 means that the handler limits it
+	Write       time.Duration   // time limit for writing a response; 0 means that the handler limits it
+	Idle        time.Duration   // longest time between two requests; 0 means three minutes
+	Life        context.Context // base context of all requests; nil means context.Background
+	Log         *slog.Logger    // nil discards the log
+	Clear       bool            // suppresses the warning about plain HTTP, because the caller warns
 
-	header time.Duration // the most for the header of a request; 0 is ten seconds
+	header time.Duration // time limit for a request's header; 0 means ten seconds
 }
 
-// Server is an HTTP server of Merit: every one listens, limits its connections and
-// stops in the same way.
+// Server is the HTTP server that all of Merit's servers use, so that they listen, limit
+// connections and shut down in the same way.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
-	secure   bool // net/http sets a TLSConfig of its own
+	secure   bool // whether it uses TLS; net/http changes TLSConfig
 }
 
-// New makes a server that answers on l. Requests wait until Serve is called.
+// New creates a server on l. Requests wait until Serve is called.
 func New(l net.Listener, c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -62,12 +62,12 @@ func New(l net.Listener, c Config) *Server {
 	}
 	s.listener = Protect(s.http, l, cmp.Or(c.Connections, defaultConnections))
 	if at := l.Addr(); c.TLS == nil && !c.Clear && at.Network() == "tcp" && !Loopback(at.String()) {
-		c.Log.Warn("keys and data cross the network in the clear", "listen", at.String(), "hint", "give the server a certificate, or put a proxy with TLS before it and listen on 127.0.0.1")
+		c.Log.Warn("keys and data cross the network unencrypted", "listen", at.String(), "hint", "set a certificate, or listen on 127.0.0.1 behind a proxy with TLS")
 	}
 	return s
 }
 
-// URL is where the server listens: http://HOST:PORT, https://HOST:PORT or unix:PATH.
+// URL returns the address of the server: http://HOST:PORT, https://HOST:PORT or unix:PATH.
 func (s *Server) URL() string {
 	at := s.listener.Addr()
 	switch {
@@ -79,14 +79,14 @@ func (s *Server) URL() string {
 	return "http://" + at.String()
 }
 
-// Serve answers requests until ctx ends, and then returns nil: Drain is next. The
-// error says why the server can no longer listen.
+// Serve answers requests until ctx is canceled, and then returns nil; call Drain next. It
+// returns an error if the server can no longer listen.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.answer() }()
 	select {
 	case err := <-ended:
-		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the server can no longer listen", Err: err, Hint: "start it again"}
+		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the server can no longer listen", Err: err, Hint: "restart the server"}
 	case <-ctx.Done():
 		return nil
 	}
@@ -99,14 +99,13 @@ func (s *Server) answer() error {
 	return s.http.Serve(s.listener)
 }
 
-// Drain takes no new requests and waits until those under way are answered, or
-// ctx ends.
+// Drain refuses new requests and waits until the running ones are answered or ctx is canceled.
 func (s *Server) Drain(ctx context.Context) error {
 	return errors.Join(s.http.Shutdown(ctx), s.hangUp())
 }
 
-// Run serves until ctx ends, and then answers what was asked before, for as long as
-// most. hint says what helps where that is not enough.
+// Run serves until ctx is canceled, and then drains for at most most. hint tells what to do if
+// that time is not enough.
 func (s *Server) Run(ctx context.Context, most time.Duration, hint string) error {
 	if err := s.Serve(ctx); err != nil {
 		return err
@@ -116,8 +115,8 @@ func (s *Server) Run(ctx context.Context, most time.Duration, hint string) error
 	return s.Late(s.Drain(drain), most, hint)
 }
 
-// Late cuts off what Drain left under way after most, and returns the error of a
-// server that did not end in time; nil if err, that of Drain, is nil.
+// Late closes the server and its remaining requests. It returns nil if err, the error of Drain,
+// is nil, and otherwise the error of a shutdown that took longer than most.
 func (s *Server) Late(err error, most time.Duration, hint string) error {
 	closed := s.Close()
 	if err == nil {
@@ -129,10 +128,10 @@ func (s *Server) Late(err error, most time.Duration, hint string) error {
 	}
 }
 
-// Close ends the server and its connections at once, whether or not it has served.
+// Close closes the server and its connections at once, whether or not it has served.
 func (s *Server) Close() error { return errors.Join(s.http.Close(), s.hangUp()) }
 
-// hangUp closes the listener, which net/http does only if it has served.
+// hangUp closes the listener, because net/http closes it only after Serve.
 func (s *Server) hangUp() error {
 	if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
@@ -140,8 +139,8 @@ func (s *Server) hangUp() error {
 	return nil
 }
 
-// Bearer returns the key of the Authorization among headers, or "" if it names
-// another scheme or none.
+// Bearer returns the key in the Authorization header, or "" if the header is missing or has
+// another scheme.
 func Bearer(h http.Header) string {
 	key, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -150,14 +149,14 @@ func Bearer(h http.Header) string {
 	return key
 }
 
-// Guard decides who may ask a server.
+// Guard decides who may use a server.
 type Guard struct {
-	Key     string // that clients must send; empty lets everybody in
-	Here    bool   // clients must ask this machine by its name or address
+	Key     string // key that clients must send; empty admits everyone
+	Here    bool   // clients must use a name or address of this machine
 	guesses Guesses
 }
 
-// Same compares secrets in a time that says nothing of where they differ.
+// Same compares secrets in constant time.
 func Same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
@@ -166,10 +165,9 @@ func Same(a, b string) bool {
 // Right reports whether said is the key.
 func (g *Guard) Right(said string) bool { return g.Key == "" || Same(said, g.Key) }
 
-// Check returns 0 if a request may be answered, of which right says that its key is
-// the right one. Otherwise it returns the status of the refusal: 403 for a page
-// whose name was made to lead to this machine, 401 for a wrong key, 429 for too many
-// of them.
+// Check returns 0 if a request may be answered; right tells whether its key is valid. Otherwise
+// it returns the status of the refusal: 403 for a web page whose host name was pointed to this
+// machine, 401 for a wrong key, 429 for too many wrong keys.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request, right bool) int {
 	switch {
 	case g.Here && !Loopback(r.Host):

@@ -14,15 +14,15 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// Promise: a server answers until its context ends, answers what was asked before,
-// and frees its address, also if it has never served.
+// Promise: a server answers until its context is canceled, then answers pending requests, and
+// frees its address, even if it has never served.
 func TestServerEnds(t *testing.T) {
 	l, err := httpd.Listen("127.0.0.1:0", "--listen")
 	require.NoError(t, err)
 	asked, answer := make(chan struct{}), make(chan struct{})
 	s := httpd.New(l, httpd.Config{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-answer })})
 	_, err = httpd.Listen(l.Addr().String(), "--listen")
-	require.ErrorContains(t, err, "the server cannot listen there")
+	require.ErrorContains(t, err, "the server cannot listen on this address")
 	ctx, stop := context.WithCancel(t.Context())
 	served, status := make(chan error, 1), make(chan int, 1)
 	go func() { served <- s.Serve(ctx) }()
@@ -55,19 +55,19 @@ func TestServerEnds(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// Promise: a server that others can reach says that it speaks in the clear.
+// Promise: a server that others can reach warns if it uses plain HTTP.
 func TestServerSaysThatItSpeaksInTheClear(t *testing.T) {
 	for listen, warns := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		l, err := httpd.Listen(listen, "--listen")
 		require.NoError(t, err)
 		var log bytes.Buffer
 		require.NoError(t, httpd.New(l, httpd.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}).Close())
-		require.Equal(t, warns, bytes.Contains(log.Bytes(), []byte("in the clear")), listen)
+		require.Equal(t, warns, bytes.Contains(log.Bytes(), []byte("unencrypted")), listen)
 	}
 }
 
-// Promise: a guard lets in those who have the key, and refuses names of other
-// machines and wrong keys with a status of their own.
+// Promise: a guard admits clients that have the key, and refuses other host names and wrong
+// keys with distinct statuses.
 func TestGuard(t *testing.T) {
 	check := func(g *httpd.Guard, host, said string) int {
 		r := httptest.NewRequest(http.MethodGet, "http://"+host, nil)
@@ -80,7 +80,7 @@ func TestGuard(t *testing.T) {
 	require.Equal(t, 401, check(locked, "localhost", "other"))
 }
 
-// Promise: a key counts only under the scheme Bearer.
+// Promise: a key counts only with the scheme Bearer.
 func TestBearer(t *testing.T) {
 	for header, want := range map[string]string{"Bearer key": "key", "key": "", "Basic key": "", "": ""} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)

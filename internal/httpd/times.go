@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// unreadWait is how long the rest of a body may take that nobody reads.
+// unreadWait is the time limit for the rest of a body that the handler did not read.
 const unreadWait = 2 * time.Second
 
-// unread bounds the time for what h leaves of a body. net/http reads some of it
-// before it sends a short answer: a client that sends nothing of what it has
-// announced would keep the connection for ever, without a key.
+// unread sets a time limit for the part of a body that the handler left unread. net/http reads
+// some of it before it sends a short response, so a client that sends nothing could otherwise
+// keep the connection forever, without a key.
 func unread(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadWait))
 }
 
-// timely is the handler with its bounds of bodies.
+// timely returns the handler with the time limits for bodies.
 func (c *Config) timely() http.Handler {
 	if c.Body == 0 && c.Pause == 0 {
 		return c.Handler
@@ -32,27 +32,27 @@ func (c *Config) timely() http.Handler {
 	})
 }
 
-// timely is a body that does not come for ever.
+// timely is a body with time limits.
 type timely struct {
 	io.ReadCloser
 	control     *http.ResponseController
-	body, pause time.Duration // of which body is spent with the first read
+	body, pause time.Duration // body is used up by the first read
 }
 
-// Read reads, within the time that is left.
+// Read reads within the time limit.
 func (t *timely) Read(to []byte) (int, error) {
 	if d := cmp.Or(t.body, t.pause); d > 0 {
-		_ = t.control.SetReadDeadline(time.Now().Add(d)) // a recorder of a test has none
+		_ = t.control.SetReadDeadline(time.Now().Add(d)) // a test recorder has no deadlines
 		t.body = 0
 	}
 	n, err := t.ReadCloser.Read(to)
 	if errors.Is(err, io.EOF) {
-		_ = t.control.SetReadDeadline(time.Time{}) // the connection is watched for its end, in its own time
+		_ = t.control.SetReadDeadline(time.Time{}) // net/http now watches the connection for its end, without a deadline
 	}
 	return n, err
 }
 
-// Times are bounds in the place of those that servers have.
+// Times override the time limits of servers.
 type Times struct {
 	Header, Idle, Body time.Duration
 	Connections        int
@@ -60,8 +60,8 @@ type Times struct {
 
 var hurried atomic.Pointer[Times]
 
-// Hurry gives all servers that are made from now on these bounds, until restore is
-// called: for tests that wait for what happens at the end of a time.
+// Hurry applies these limits to all servers that are created until restore is called. It is for
+// tests that wait for a time limit.
 func Hurry(t Times) (restore func()) {
 	before := hurried.Swap(&t)
 	return func() { hurried.Store(before) }

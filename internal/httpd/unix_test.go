@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// Promise: over a socket of this machine, too, a half-closed client is answered
-// and one that is gone ends its request.
+// Promise: over a Unix socket, too, a half-closed client is answered, and a client that is gone
+// cancels its request.
 func TestUnixSockets(t *testing.T) {
 	entered, proceed := make(chan context.Context), make(chan bool)
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,15 +1,15 @@
-// Package httpd is what all of Merit's HTTP servers do about their connections, so
-// that a client that leaves, breaks off, idles or floods harms nobody else:
+// Package httpd manages connections for all of Merit's HTTP servers, so that a client
+// that leaves, breaks off, idles or floods affects nobody else:
 //
-//   - A request that is complete is answered, also when the client has closed its
-//     own direction (shutdown(SHUT_WR), as nc -N does). The request's context ends
+//   - A complete request is answered, even if the client has closed its sending
+//     direction (shutdown(SHUT_WR), as nc -N does). The request's context is canceled
 //     only when the client is gone.
-//   - An answer that is not complete never looks complete: see Abort.
-//   - A connection without a request under way is closed when a new one needs its
+//   - An incomplete response never looks complete: see Abort.
+//   - A connection without a running request is closed when a new one needs its
 //     place, the longest idle first.
-//   - HTTP/2 frames that cost the server more than the client arrive at a bounded
+//   - HTTP/2 frames that cost the server more than the client are read at a limited
 //     rate.
-//   - TLS handshakes compute on half of the processors at most.
+//   - TLS handshakes use at most half of the CPUs.
 //   - Wrong keys are limited by address: see Guesses.
 package httpd
 
@@ -23,16 +23,15 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// What Protect sets of a server that does not say it itself.
+// Defaults that Protect sets.
 const (
 	headerTime = 10 * time.Second
 	idleTime   = 3 * time.Minute
 )
 
-// Protect prepares s, whose Handler and TLSConfig are set, to serve l, and returns
-// the listener that s is to serve instead: it has at most as many connections
-// open at one time. A server that does not say how long a header and an idle
-// connection may take gets times of Protect.
+// Protect prepares s, whose Handler and TLSConfig are set, to serve l. It returns the listener
+// that s must serve instead, which limits the number of open connections. It sets default time
+// limits for headers and idle connections if s has none.
 func Protect(s *http.Server, l net.Listener, connections int) net.Listener {
 	s.Handler = Present(s.Handler)
 	s.ReadHeaderTimeout = cmp.Or(s.ReadHeaderTimeout, headerTime)
@@ -61,18 +60,17 @@ func Protect(s *http.Server, l net.Listener, connections int) net.Listener {
 	return newDoor(l, connections)
 }
 
-// Abort ends a request so that its answer is not taken for complete: HTTP/1.1 is
-// cut off before the last chunk, HTTP/2 resets the stream. Nothing is logged. It
-// does not return.
+// Abort ends a request so that its response does not look complete: HTTP/1.1 is cut off before
+// the last chunk, and HTTP/2 resets the stream. Nothing is logged. Abort does not return.
 func Abort() { panic(http.ErrAbortHandler) }
 
-// paceHTTP2 has s read the frames of its HTTP/2 connections at a bounded rate.
+// paceHTTP2 makes s read the frames of HTTP/2 connections at a limited rate.
 func paceHTTP2(s *http.Server) {
-	//lint:ignore SA1019 net/http's own HTTP/2 leaves no place to pace frames between the connection and its reader
+	//lint:ignore SA1019 net/http's own HTTP/2 offers no hook to pace frames between the connection and its reader
 	var h2 http2.Server
 	//lint:ignore SA1019 as above
 	if err := http2.ConfigureServer(s, &h2); err != nil {
-		panic(err) // of cipher suites, which this house does not choose
+		panic(err) // only for invalid cipher suites, which Merit does not set
 	}
 	s.TLSNextProto[http2.NextProtoTLS] = func(hs *http.Server, c *tlsConn, h http.Handler) {
 		ctx := context.Background()

@@ -48,7 +48,7 @@ func serve(t *testing.T, h http.HandlerFunc, connections int, secure bool) strin
 	return l.Addr().String()
 }
 
-// certificate is httptest's, which its own clients trust.
+// certificate returns httptest's certificate, which its own clients trust.
 func certificate(t *testing.T) *tls.Config {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.StartTLS()
@@ -75,14 +75,14 @@ func dial(t *testing.T, address string, secure bool) half {
 	return h
 }
 
-// say sends a request, and reads no answer.
+// say sends a request and reads no response.
 func say(t *testing.T, c net.Conn, path, version string) {
 	t.Helper()
 	_, err := fmt.Fprintf(c, "GET %s HTTP/%s\r\nHost: x\r\n\r\n", path, version)
 	require.NoError(t, err)
 }
 
-// final reads an answer and passes over interim ones, as every client has to.
+// final reads a response and skips interim ones, as every client must.
 func final(t *testing.T, from *bufio.Reader) *http.Response {
 	t.Helper()
 	for {
@@ -94,8 +94,8 @@ func final(t *testing.T, from *bufio.Reader) *http.Response {
 	}
 }
 
-// Promise: a client that has sent a whole request and closes its own direction
-// gets its answer, over TCP and TLS, in HTTP/1.1 and 1.0.
+// Promise: a client that has sent a complete request and closed its sending direction gets its
+// response, over TCP and TLS, in HTTP/1.1 and 1.0.
 func TestHalfClosedClientsAreAnswered(t *testing.T) {
 	testneeds.NotShort(t)
 	entered, proceed := make(chan context.Context), make(chan bool)
@@ -127,7 +127,7 @@ func TestHalfClosedClientsAreAnswered(t *testing.T) {
 	}
 }
 
-// Promise: a request ends when its client is gone, and nothing is answered.
+// Promise: a request is canceled when its client is gone, and nothing is sent.
 func TestGoneClientsEndTheirRequests(t *testing.T) {
 	entered := make(chan context.Context)
 	h := func(_ http.ResponseWriter, r *http.Request) {
@@ -148,7 +148,7 @@ func TestGoneClientsEndTheirRequests(t *testing.T) {
 	}
 }
 
-// Promise: the end of the server's own context ends requests.
+// Promise: the end of the server's own context cancels requests.
 func TestServersEndRequests(t *testing.T) {
 	life, end := context.WithCancelCause(t.Context())
 	ended, entered := make(chan error, 1), make(chan bool, 1)
@@ -171,7 +171,7 @@ func TestServersEndRequests(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "nothing was done, so nothing is answered")
 }
 
-// Promise: an answer that is aborted is not a whole one, in any version.
+// Promise: an aborted response does not look complete in any version of HTTP.
 func TestAbort(t *testing.T) {
 	h := func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "half")
@@ -191,9 +191,8 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// Promise: connections without a request make room for those that have one: ten
-// times as many as there are places keep nobody out, and a request under way is
-// never cut off for them.
+// Promise: connections without a request make room for those with one. Ten times as many as the
+// limit keep nobody out, and a running request is never cut off for them.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	const places = 20
 	entered, proceed := make(chan bool), make(chan bool)
@@ -223,8 +222,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	require.Equal(t, 200, final(t, bufio.NewReader(slow)).StatusCode)
 }
 
-// Promise: where every place has a request under way, the next connection waits
-// for one that ends.
+// Promise: if every connection has a running request, the next one waits until a request ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	entered, proceed := make(chan bool, 3), make(chan bool)
 	address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -251,7 +249,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Promise: a server that ends does not wait for connections that wait for a place.
+// Promise: a server that shuts down does not wait for connections that wait for a place.
 func TestShutdownWithWaitingConnections(t *testing.T) {
 	entered, proceed := make(chan bool, 2), make(chan bool)
 	s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { entered <- true; <-proceed })}
@@ -271,8 +269,8 @@ func TestShutdownWithWaitingConnections(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// Promise: wrong keys are limited by the address that sends them, IPv6 by its
-// network, and one address does not use up what another may.
+// Promise: wrong keys are limited by the sender's address, IPv6 by network, and one address
+// does not use up another's limit.
 func TestGuesses(t *testing.T) {
 	var g httpd.Guesses
 	from := func(address string) *http.Request {
@@ -297,9 +295,9 @@ func TestGuesses(t *testing.T) {
 	require.InDelta(t, 20, taken("@"), 3, "a socket of this machine")
 }
 
-// Promise: an HTTP/2 connection that floods with resets, pings, settings or
-// empty data is read at a bounded rate: most of what it sends is not taken within
-// the time in which an unpaced server takes everything.
+// Promise: an HTTP/2 connection that floods with resets, pings, settings or empty data is read
+// at a limited rate: most of it is not read within the time in which an unlimited server reads
+// everything.
 func TestFloodsArePaced(t *testing.T) {
 	testneeds.NotShort(t)
 	address := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }, 100, true)

@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/internal/fields"
 )
 
-// advantages answers POST /v1/advantages: an object, or rows one a line.
+// advantages handles POST /v1/advantages, whose body is an object or one row per line.
 func (c *call) advantages() error {
 	media, err := c.contentType(typeJSON, typeNDJSON)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *call) advantages() error {
 	return c.text(http.StatusOK, typeJSON, text)
 }
 
-// advantageLines answers rows with the configuration in the query.
+// advantageLines computes advantages of rows, with the configuration in the query.
 func (c *call) advantageLines() error {
 	cfg, err := c.estimator()
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *call) advantageLines() error {
 		return err
 	}
 	if n := bytes.Count(body, []byte("\n")); n > c.Limits.Rows {
-		return refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("%d rows are more than %d", n, c.Limits.Rows), "send fewer in a request; the operator raises limits.rows")
+		return refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("%d rows exceed the limit of %d", n, c.Limits.Rows), "send fewer rows in a request, or ask the operator to raise limits.rows")
 	}
 	var said []byte
 	var out bytes.Buffer
@@ -69,7 +69,7 @@ func (c *call) advantageLines() error {
 	return c.text(http.StatusOK, typeNDJSON, out.Bytes())
 }
 
-// wholeLines reads a body that need not say its length.
+// wholeLines reads a body that may lack a Content-Length.
 func (c *call) wholeLines() ([]byte, error) {
 	if c.r.ContentLength >= 0 {
 		if err := c.length("body", c.Limits.Body); err != nil {
@@ -83,11 +83,11 @@ func (c *call) wholeLines() ([]byte, error) {
 	case err != nil:
 		return nil, c.cannotRead(err)
 	case int64(len(body)) > c.Limits.Body:
-		return nil, refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("there are more than %d bytes", c.Limits.Body), "send fewer rows in a request; the operator raises limits.body")
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("the body exceeds the limit of %d bytes", c.Limits.Body), "send fewer rows in a request, or ask the operator to raise limits.body")
 	}
 	for _, packed := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd"} {
 		if bytes.HasPrefix(body, []byte(packed)) {
-			return nil, refuse(http.StatusUnsupportedMediaType, "body", "it is compressed", "send the rows as they are")
+			return nil, refuse(http.StatusUnsupportedMediaType, "body", "the body is compressed", "send the rows uncompressed")
 		}
 	}
 	return body, nil
@@ -119,11 +119,11 @@ func (c *call) estimator() (advantage.Config, error) {
 	return cfg, errors.Join(problems...)
 }
 
-// set sets one key of cfg.
+// set sets one field of cfg from the query; word means that its value is a string.
 func set(cfg *advantage.Config, name string, q url.Values, word bool) error {
 	value := json.RawMessage(q.Get(name))
 	if word {
-		value, _ = json.Marshal(q.Get(name)) // a string
+		value, _ = json.Marshal(q.Get(name)) // the value is a string
 	}
 	if !json.Valid(value) {
 		return refuse(http.StatusBadRequest, "query "+name, fmt.Sprintf("%q is not a number", q.Get(name)), "use digits")

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// unsized is the body of a request that does not say how long it is.
+// unsized is the body of a request without a Content-Length.
 const unsized = "unsized"
 
 // bad is a request that cannot be answered.
@@ -74,11 +74,11 @@ var badRequests = []bad{
 	{"settings of lines that are wrong", "POST", "/v1/advantages?estimator=ppo&gamma=x", "{}", []string{"Content-Type", ndjson}},
 	{"compressed lines", "POST", "/v1/advantages", "\x1f\x8b0000", []string{"Content-Type", ndjson}},
 	{"too many rows", "POST", "/v1/advantages", `{"rows":[` + strings.Repeat("1,", 20) + `1]}`, nil},
-	{"the requests of this second are used up", "GET", "/v1/rewards", "", []string{"Authorization", "Bearer slow"}},
+	{"the requests for this second are used up", "GET", "/v1/rewards", "", []string{"Authorization", "Bearer slow"}},
 }
 
-// Promise: a bad request has the status that says whose fault it is, and a
-// message with the place, what is wrong and what to do.
+// Promise: an invalid request gets the status that fits, and a message with the place, what is
+// wrong and what to do.
 func TestBadRequests(t *testing.T) {
 	testneeds.NotShort(t)
 	h, key, slow := strictHouse(t)
@@ -152,7 +152,7 @@ func strictHouse(t *testing.T, change ...func(*serve.Options)) (h *house, key, s
 	}), key, slow
 }
 
-// refused sends a bad request.
+// refused sends an invalid request.
 func (h *house) refused(t *testing.T, c bad, headers []string) (*http.Response, string) {
 	if c.body != unsized {
 		return h.do(t, c.method, c.path, c.body, headers...)

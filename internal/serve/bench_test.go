@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opens loads modules in a snapshot sandbox of this process.
+// opens loads modules in a snapshot sandbox in this process.
 type opens struct{ *sandbox.Runtime }
 
 func (o opens) Load(ctx context.Context, _, path string, _ library.Options) (library.Reward, error) {
@@ -34,15 +34,15 @@ type module struct{ *sandbox.Module }
 func (m module) Manifest() any             { return m.Module.Manifest() }
 func (m module) Close(ctx context.Context) { m.Module.Close(ctx) }
 
-// talk5KB is a conversation of 5 KB, as docs/performance.md has it.
+// talk5KB is a conversation of 5 KB, as in docs/performance.md.
 func talk5KB() string {
 	text := strings.Repeat("She sells the remainder at the farmers' market daily for $2 per egg. ", 18)[:1200]
 	return fmt.Sprintf(`{"id":"bench","ground_truth":"18","messages":[{"role":"system","content":%q},{"role":"user","content":%q},{"role":"assistant","content":%q},{"role":"user","content":%q},{"role":"assistant","content":%q}]}`,
 		text[:600], text[:900], text, text[:1100], text+"\n#### 18")
 }
 
-// BenchmarkEvaluate evaluates 4,096 conversations of 5 KB with a Go reward, in
-// one request, through a connection: once as a stream and once as an array.
+// BenchmarkEvaluate evaluates 4,096 conversations of 5 KB with a Go reward in one request over
+// a connection, once as a stream and once as an array.
 func BenchmarkEvaluate(b *testing.B) {
 	wasm := filepath.Join(b.TempDir(), "reward.wasm")
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", wasm, "./examples/gsm8k")

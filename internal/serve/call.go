@@ -19,19 +19,19 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// call is one request of a tenant. What it holds is given back by close.
+// call is one request of a tenant. close releases everything that it holds.
 type call struct {
 	*Server
 	w       *answered
 	r       *http.Request
 	control *http.ResponseController
 	tenant  *tenant.Tenant
-	decoded atomic.Int64 // nanoseconds that decoding what was sent has taken
-	told    bool         // the answer itself says that it is not whole, and why
+	decoded atomic.Int64 // nanoseconds spent on decoding the input
+	told    bool         // the response itself reports that it is incomplete, and why
 	closers []func()
 }
 
-// later has f run when the call ends, the last first.
+// later registers f to run when the call ends, in reverse order.
 func (c *call) later(f func()) { c.closers = append(c.closers, f) }
 
 func (c *call) close() {
@@ -47,7 +47,7 @@ func (c *call) name() string {
 	return c.tenant.Name
 }
 
-// json answers with a value.
+// json responds with a value.
 func (c *call) json(status int, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *call) json(status int, v any) error {
 	return c.text(status, "application/json", append(text, '\n'))
 }
 
-// text answers with text.
+// text responds with a text.
 func (c *call) text(status int, contentType string, text []byte) error {
 	c.w.Header().Set("Content-Type", contentType)
 	c.w.Header().Set("Content-Length", fmt.Sprint(len(text)))
@@ -68,13 +68,13 @@ func (c *call) text(status int, contentType string, text []byte) error {
 // scorer is a reward that is open for a call.
 type scorer struct {
 	pool     *reward.Pool
-	parallel int  // goroutines that are of use
-	group    bool // it compares the members of a group
-	batch    int  // or of so many trajectories that follow each other
+	parallel int  // useful number of goroutines
+	group    bool // whether it compares the members of a group
+	batch    int  // number of consecutive trajectories that it compares, or 0
 }
 
-// open opens the reward that ref names until the call ends, says which it is in
-// the header Merit-Reward, and returns it behind the tenant's gate.
+// open opens the reward that ref names until the call ends, sets the header Merit-Reward, and
+// returns the reward behind the tenant's gate.
 func (c *call) open(ref string, o library.Options) (*scorer, error) {
 	lease, err := c.lease(ref, o)
 	if err != nil {
@@ -82,14 +82,14 @@ func (c *call) open(ref string, o library.Options) (*scorer, error) {
 	}
 	info := lease.Reward.Info()
 	gated := c.metrics.timed(c.tenant.Name, c.Scheduler.Gate(c.tenant, lease.Reward))
-	// Those who wait for a slot keep nobody from decoding.
+	// Goroutines that wait for a slot must not keep others from decoding.
 	x := &scorer{parallel: max(2*cpus.Count(), info.InFlight)}
 	x.pool = reward.NewPool([]reward.Weighted{{Scorer: gated, Weight: 1}}, x.parallel)
 	x.group, x.batch = reward.Units([]reward.Weighted{{Scorer: gated}})
 	return x, nil
 }
 
-// lease opens a reward as it is until the call ends.
+// lease opens a reward until the call ends, without a gate.
 func (c *call) lease(ref string, o library.Options) (*library.Lease, error) {
 	at, err := library.ParseRef(ref)
 	if err != nil {
@@ -110,8 +110,7 @@ func (c *call) lease(ref string, o library.Options) (*library.Lease, error) {
 	return lease, nil
 }
 
-// identify puts into headers which reward answers, and which function of a script
-// in which shape.
+// identify sets the headers that name the reward and, for a script, its function and shape.
 func (c *call) identify(info reward.Info) {
 	c.w.Header().Set("Merit-Reward", info.Digest)
 	if info.Entry != nil {
@@ -120,22 +119,22 @@ func (c *call) identify(info reward.Info) {
 	}
 }
 
-// within refuses limits that the tenant may not ask for.
+// within returns an error if the request asks for higher limits than the tenant may have.
 func (c *call) within(o library.Options) error {
 	most := c.tenant.Limits
 	if most.Fuel > 0 && o.Fuel > most.Fuel {
-		return refuse(http.StatusUnprocessableEntity, "limits.fuel", fmt.Sprintf("%d is more than the %d that tenant %s may ask for", o.Fuel, most.Fuel, c.tenant.Name),
-			"ask for less; the operator raises limits.fuel in the tenants' file")
+		return refuse(http.StatusUnprocessableEntity, "limits.fuel", fmt.Sprintf("%d exceeds the limit %d of tenant %s", o.Fuel, most.Fuel, c.tenant.Name),
+			"use a lower limit, or ask the operator to raise limits.fuel in the tenants file")
 	}
 	if most.MemoryMiB > 0 && o.MemoryMiB > most.MemoryMiB {
-		return refuse(http.StatusUnprocessableEntity, "limits.memory_mib", fmt.Sprintf("%d is more than the %d that tenant %s may ask for", o.MemoryMiB, most.MemoryMiB, c.tenant.Name),
-			"ask for less; the operator raises limits.memory_mib in the tenants' file")
+		return refuse(http.StatusUnprocessableEntity, "limits.memory_mib", fmt.Sprintf("%d exceeds the limit %d of tenant %s", o.MemoryMiB, most.MemoryMiB, c.tenant.Name),
+			"use a lower limit, or ask the operator to raise limits.memory_mib in the tenants file")
 	}
 	return nil
 }
 
-// reserve takes memory until the call ends: of several tenants, none has more
-// than half of it.
+// reserve reserves memory until the call ends. If there are several tenants, each may hold at
+// most half of the memory.
 func (c *call) reserve(bytes int64) error {
 	share := c.Limits.Memory
 	if len(c.Registry.Tenants()) > 1 {
@@ -150,7 +149,7 @@ func (c *call) reserve(bytes int64) error {
 	defer cancel()
 	if err := c.memory.Acquire(ctx, bytes); err != nil {
 		c.tenant.Refuse()
-		return refuse(http.StatusServiceUnavailable, "", "the memory for requests is used up by others", "ask again; the operator raises limits.memory")
+		return refuse(http.StatusServiceUnavailable, "", "other requests use all the memory for requests", "retry, or ask the operator to raise limits.memory")
 	}
 	c.later(func() { c.memory.Release(bytes) })
 	return nil

@@ -28,7 +28,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/library"
 )
 
-// evaluate answers POST /v1/evaluate: an object, an array or a stream.
+// evaluate handles POST /v1/evaluate, whose body is an object, an array or a stream.
 func (c *call) evaluate() error {
 	media, err := c.contentType(typeJSON, typeNDJSON)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *call) evaluateArray(body []byte) error {
 	return c.json(http.StatusOK, results)
 }
 
-// named reads which reward the query names, and how it is opened.
+// named reads from the query which reward to use and how to open it.
 func (c *call) named() (ref string, o library.Options, err error) {
 	q, err := c.query(append([]string{"reward"}, opening...)...)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *call) evaluateObject(body []byte) error {
 	var wrong error
 	switch alone, together := e.Get("trajectories") != nil, e.Get("groups") != nil; {
 	case alone == together:
-		wrong = fields.Wrong("trajectories", "there must be either trajectories or groups", `send "trajectories": [{"messages": […]}, …] or "groups": [[…], …]`)
+		wrong = fields.Wrong("trajectories", "either trajectories or groups must be given", `send "trajectories": [{"messages": […]}, …] or "groups": [[…], …]`)
 	case together:
 		trajectories, groups, wrong = c.groups(e)
 	default:
@@ -121,7 +121,7 @@ func (c *call) evaluateObject(body []byte) error {
 	return c.json(http.StatusOK, map[string]any{"results": results, "summary": scoring.Summarize(results)})
 }
 
-// objectOptions reads which reward an object names, and how it is opened.
+// objectOptions reads from the body which reward to use and how to open it.
 func objectOptions(e fields.Object) (ref string, o library.Options, err error) {
 	var limits struct {
 		Fuel      uint64 `json:"fuel"`
@@ -140,8 +140,8 @@ func objectOptions(e fields.Object) (ref string, o library.Options, err error) {
 	return ref, o, errors.Join(problems...)
 }
 
-// groups decodes groups. They are as they stand in the body, whatever their
-// members say; flat is their members in order.
+// groups decodes groups. They are the groups of the body, whatever group names their members
+// contain. flat lists the members in order.
 func (c *call) groups(e fields.Object) (flat []*rl.Trajectory, groups []*rl.Group, err error) {
 	list, err := e.Elements("groups", c.Limits.Batch)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *call) groups(e fields.Object) (flat []*rl.Trajectory, groups []*rl.Grou
 	}
 	var problems []error
 	if len(list) == 0 {
-		problems = append(problems, fields.Wrong("groups", "there are none", "send at least one"))
+		problems = append(problems, fields.Wrong("groups", "the list is empty", "send at least one"))
 	}
 	n := 0
 	for g, text := range list {
@@ -175,8 +175,8 @@ func (c *call) groups(e fields.Object) (flat []*rl.Trajectory, groups []*rl.Grou
 	return flat, groups, errors.Join(problems...)
 }
 
-// elements counts the trajectories of an array and takes places for them in the
-// tenant's queue, before anything is decoded.
+// elements splits an array into its trajectories and takes places for them in the tenant's
+// queue, before anything is decoded.
 func (c *call) elements(where string, text []byte, most int) (texts [][]byte, err error) {
 	err = c.decode(func() (err error) { texts, err = fields.Elements(where, text, most); return err })
 	if err == nil {
@@ -185,10 +185,10 @@ func (c *call) elements(where string, text []byte, most int) (texts [][]byte, er
 	return texts, err
 }
 
-// piece is how much text is decoded in one turn.
+// piece is the amount of text that is decoded in one turn, in bytes.
 const piece = 128 << 10
 
-// pieces cuts texts where so many bytes are together.
+// pieces divides texts into pieces and returns the end index of each.
 func pieces(texts [][]byte) (ends []int) {
 	size := 0
 	for i, text := range texts {
@@ -199,8 +199,8 @@ func pieces(texts [][]byte) (ends []int) {
 	return ends
 }
 
-// trajectories decodes the elements of an array, piece by piece in the tenant's
-// turns. The error lists every element that cannot be used.
+// trajectories decodes the elements of an array, one piece per turn of the tenant. The error
+// lists every invalid element.
 func (c *call) trajectories(where string, texts [][]byte) ([]*rl.Trajectory, error) {
 	if len(texts) == 0 {
 		return nil, fields.Wrong(cmp.Or(where, "body"), "there are no trajectories", "send at least one")
@@ -223,25 +223,25 @@ func (c *call) trajectories(where string, texts [][]byte) ([]*rl.Trajectory, err
 	return all, errors.Join(append(ended, wrong...)...)
 }
 
-// trajectory decodes one of an array. The error is a *fault.Error.
+// trajectory decodes one element. The error is a *fault.Error.
 func (c *call) trajectory(text []byte, i int) (*rl.Trajectory, error) {
 	if n := len(text); n > c.Limits.Conversation {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Exhausted, What: fmt.Sprintf("%d bytes are more than the %d of a conversation", n, c.Limits.Conversation),
-			Hint: "send shorter conversations; the operator raises limits.conversation",
+			Boundary: fault.Data, Kind: fault.Exhausted, What: fmt.Sprintf("%d bytes exceed the limit of %d for a conversation", n, c.Limits.Conversation),
+			Hint: "send shorter conversations, or ask the operator to raise limits.conversation",
 		}
 	}
-	if bytes.IndexByte(text, '\n') >= 0 { // what is kept of it stands on one line
+	if bytes.IndexByte(text, '\n') >= 0 { // the decoded row must keep it on one line
 		var line bytes.Buffer
-		_ = json.Compact(&line, text) // a part of a body that is JSON
+		_ = json.Compact(&line, text) // text is a part of a valid JSON body
 		text = line.Bytes()
 	}
 	return row.DecodeRequest(text, i+1)
 }
 
-// score evaluates trajectories in order: in these groups, or, where groups is
-// nil, in those that their names say if the reward compares. They have places in
-// the tenant's queue. The error is that the request has ended.
+// score evaluates trajectories in order. If groups is nil and the reward compares, their group
+// names determine the groups. The trajectories already have places in the tenant's queue. score
+// returns an error only if the request was canceled.
 func (c *call) score(x *scorer, trajectories []*rl.Trajectory, groups []*rl.Group) ([]scoring.Result, error) {
 	ctx, span := c.tracer.Start(c.r.Context(), "evaluate", trace.WithAttributes(attribute.Int("merit.trajectories", len(trajectories))))
 	defer span.End()
@@ -270,14 +270,14 @@ func (c *call) score(x *scorer, trajectories []*rl.Trajectory, groups []*rl.Grou
 	return results, nil
 }
 
-// warn puts into a header what is doubtful about all evaluations.
+// warn sets a header with warnings about the evaluations as a whole.
 func (c *call) warn(doubts *scoring.Doubts) {
 	if all := doubts.Warnings(); len(all) > 0 {
 		c.w.Header().Set("Merit-Warnings", scoring.SpelledWarnings(all))
 	}
 }
 
-// admitted takes places in the tenant's queue until the call ends.
+// admitted takes n places in the tenant's queue until the call ends.
 func (c *call) admitted(n int) error {
 	free, err := c.tenant.Admit(n)
 	if release := c.queued(n, free); release != nil {
@@ -286,13 +286,14 @@ func (c *call) admitted(n int) error {
 	return err
 }
 
-// waited takes a place in the tenant's queue when there is one.
+// waited waits for a place in the tenant's queue and takes it.
 func (c *call) waited(ctx context.Context) (release func(), err error) {
 	free, err := c.tenant.Wait(ctx)
 	return c.queued(1, free), err
 }
 
-// queued shows n places that are taken until free is called; nil took none.
+// queued counts n taken places in the metrics until release is called. It returns nil if free
+// is nil, which means that no place was taken.
 func (c *call) queued(n int, free func()) (release func()) {
 	if free == nil {
 		return nil
@@ -305,7 +306,7 @@ func (c *call) queued(n int, free func()) (release func()) {
 	}
 }
 
-// spelled is counts as headers have them: scored=5, out_of_fuel=1.
+// spelled formats counts for a header: scored=5, out_of_fuel=1.
 func spelled(counts []reward.Count) string {
 	words := make([]string, len(counts))
 	for i, n := range counts {
@@ -314,7 +315,7 @@ func spelled(counts []reward.Count) string {
 	return strings.Join(words, ", ")
 }
 
-// each calls f for 0 … n−1 on so many goroutines.
+// each calls f for 0 … n−1 on the given number of goroutines.
 func each(n, parallel int, f func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup

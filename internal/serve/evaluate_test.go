@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: an object, an array and a stream of the same conversations have the
-// same results, in the order of the input, with null where there is no score.
+// Promise: an object, an array and a stream of the same conversations have the same results, in
+// input order, with null if there is no score.
 func TestEvaluateInEveryForm(t *testing.T) {
 	h := newHouse(t)
 	a, b, c := conversation("a", "", "four"), conversation("", "", "trap"), "{\n  \"messages\": [{\"role\": \"assistant\", \"content\": \"x\"}],\r\n  \"id\": \"c\"}"
@@ -42,8 +42,7 @@ func TestEvaluateInEveryForm(t *testing.T) {
 	require.Equal(t, "scored=2, trap=1", resp.Trailer.Get("Merit-Outcomes"))
 }
 
-// Promise: a reward that compares gets the groups as they are meant: by name,
-// or as the body puts them.
+// Promise: a reward that compares receives the intended groups: by name, or as in the body.
 func TestEvaluateGroups(t *testing.T) {
 	h := newHouse(t)
 	scores := func(text string) string {
@@ -64,8 +63,8 @@ func TestEvaluateGroups(t *testing.T) {
 	require.Equal(t, "2211", scores(text), text)
 }
 
-// Promise: a page in a browser that gives a name of its own the address of a
-// server without keys reads nothing; keys may come under Bearer in any case.
+// Promise: a web page that points its own host name to a server without keys can read nothing.
+// The scheme Bearer is not case-sensitive.
 func TestHosts(t *testing.T) {
 	ask := func(h *house, host, authorization string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/v1/rewards", nil)

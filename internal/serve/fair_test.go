@@ -31,8 +31,8 @@ func neighbours(t *testing.T, limits string, change ...func(*serve.Options)) (h 
 	return newHouse(t, append(change, func(o *serve.Options) { o.Registry = r })...), ann, bob
 }
 
-// Promise: trajectories are counted before any is decoded: more than the queue
-// holds are refused as that, whatever is wrong with them.
+// Promise: trajectories are counted before any is decoded. More than the queue can hold are
+// refused for that reason, whatever else is wrong.
 func TestCountedBeforeDecoded(t *testing.T) {
 	h := newHouse(t, func(o *serve.Options) { o.Registry = tenant.Local(tenant.Limits{Queue: 2}); o.DefaultReward = "length" })
 	bad := strings.TrimSuffix(strings.Repeat(`{"messages":5},`, 3), ",")
@@ -50,8 +50,7 @@ func TestCountedBeforeDecoded(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode, text)
 }
 
-// Promise: what a body takes to decode is charged to who sends it, also when
-// nothing of it can be evaluated.
+// Promise: decoding a body is charged to its sender, even if nothing in it can be evaluated.
 func TestBytesCostFuel(t *testing.T) {
 	testneeds.NotShort(t)
 	bad := `[{"messages":` + strings.Repeat(" ", 10_000) + `5}]`
@@ -78,8 +77,8 @@ func TestBytesCostFuel(t *testing.T) {
 	}
 }
 
-// Promise: bodies are decoded in the tenant's turn, those of streams too, so that
-// what cannot be read takes no more of the processors than what can.
+// Promise: bodies, including those of streams, are decoded in the tenant's turn, so that
+// invalid input uses no more CPU time than valid input.
 func TestDecodingTakesTurns(t *testing.T) {
 	testneeds.NotShort(t)
 	for _, kind := range []string{"application/json", ndjson} {
@@ -105,7 +104,7 @@ func TestDecodingTakesTurns(t *testing.T) {
 	}
 }
 
-// Promise: a tenant's requests that never end keep no other tenant out.
+// Promise: unfinished requests of one tenant do not keep other tenants out.
 func TestRequestsUnderWay(t *testing.T) {
 	h, ann, bob := neighbours(t, "", func(o *serve.Options) { o.Limits.Requests = 2 })
 	list := func(key string) int {
@@ -123,8 +122,8 @@ func TestRequestsUnderWay(t *testing.T) {
 	require.Equal(t, http.StatusOK, list(bob))
 }
 
-// Promise: wrong keys are limited by address and right ones are not; whoever has
-// used up the requests of a second and asks on waits for its refusals.
+// Promise: wrong keys are limited by address, and valid keys are not. A client that exceeds its
+// requests per second and continues waits for its refusals.
 func TestFloodsAreSlowed(t *testing.T) {
 	testneeds.NotShort(t)
 	h, ann, bob := neighbours(t, "requests_per_second: 1")

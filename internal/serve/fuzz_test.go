@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzBodies: no body and no query crash the server: an answer is JSON, and a
-// refusal a problem with words and a status of the client's fault.
+// FuzzBodies checks that no body and no query crashes the server, that a response is JSON, and
+// that a refusal is a problem with a message and a 4xx status.
 func FuzzBodies(f *testing.F) {
 	a := conversation("a", "g", "four")
 	for _, path := range []string{"/v1/evaluate?reward=length", "/v1/evaluate?reward=group&fuel=1", "/v1/evaluate", "/v1/advantages", "/v1/advantages?gamma=0.5&estimator=grpo", "/v1/rewards/length@stable"} {

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked is a request to one route that is answered well.
+// asked is a request to one route that succeeds.
 type asked struct {
 	route, path, kind, body string
 	status                  int
 }
 
-// everyRoute has at least one request for each route that a tenant asks.
+// everyRoute has at least one request for each route for tenants.
 func everyRoute() []asked {
 	object := `{"reward":"length","trajectories":[` + conversation("a", "", "four") + `]}`
 	row := `{"group":"g","trajectory":"t","step":0,"observation":"o","reward":1,"episode_score":1}`
@@ -61,8 +61,8 @@ var peerBodies = map[string]string{
 	"verify":     `{"responses_create_params":{"input":[]},"response":{"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"four"}]}]}}`,
 }
 
-// raw sends a request over a connection of its own, of which so many bytes of the
-// body, and closes the connection's own direction.
+// raw sends a request over a new connection, with the given number of bytes of its body, and
+// closes the sending direction.
 func (h *house) raw(t *testing.T, a asked, sent int, chunked bool) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
@@ -85,7 +85,7 @@ func (h *house) raw(t *testing.T, a asked, sent int, chunked bool) net.Conn {
 	return c
 }
 
-// hear reads the answer, which an interim one may come before.
+// hear reads the response, before which an interim one may come.
 func hear(t *testing.T, c net.Conn) (*http.Response, string, error) {
 	t.Helper()
 	from := bufio.NewReader(c)
@@ -107,8 +107,8 @@ func halfHouse(t *testing.T) (*house, *strings.Replacer) {
 	return h, strings.NewReplacer("DIGEST", digest[1])
 }
 
-// Promise: every route answers a whole request of a client that has closed its
-// own direction as it answers any other, with the work done.
+// Promise: every route answers a complete request of a client that has closed its sending
+// direction as it answers any other.
 func TestEveryRouteAnswersHalfClosedClients(t *testing.T) {
 	h, fill := halfHouse(t)
 	left := h.Routes()
@@ -130,8 +130,8 @@ func TestEveryRouteAnswersHalfClosedClients(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode, "what was acknowledged was done")
 }
 
-// Promise: a body that breaks off is never answered with success: with an error, or
-// where an answer is under way, with one that is cut off.
+// Promise: an incomplete body is never answered with success: the client gets an error or, if
+// the response has begun, one that is cut off.
 func TestEveryRouteRefusesBrokenBodies(t *testing.T) {
 	h, fill := halfHouse(t)
 	for _, a := range everyRoute() {
@@ -153,8 +153,8 @@ func TestEveryRouteRefusesBrokenBodies(t *testing.T) {
 	require.Equal(t, 404, resp.StatusCode, "half an upload is not stored")
 }
 
-// Promise: a stream that a server cuts off does not end as a whole one does, and
-// neither does one whose reward fails beyond all errors.
+// Promise: a stream that the server cuts off does not end like a complete one, nor does one
+// whose reward panics.
 func TestStreamsThatAreCutOff(t *testing.T) {
 	h := newHouse(t)
 	x := h.talk(t, http.DefaultClient, h.url+"/v1/evaluate?reward=length")
@@ -174,8 +174,8 @@ func TestStreamsThatAreCutOff(t *testing.T) {
 	x.in.Close()
 }
 
-// Promise: an evaluation whose client waits half-closed while others are before
-// it is done when its turn comes.
+// Promise: an evaluation whose half-closed client waits behind others is done when its turn
+// comes.
 func TestHalfClosedClientsKeepTheirTurn(t *testing.T) {
 	h := newHouse(t, func(o *serve.Options) { o.Registry = tenant.Local(tenant.Limits{Concurrency: 1}) })
 	a := asked{route: "POST /v1/evaluate", path: "/v1/evaluate?reward=wait", kind: "application/json", body: "[" + conversation("a", "", "four") + "]"}

@@ -25,10 +25,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// loader opens scripts whose text says what they do: "length" scores the length
-// of the last message, "group" by the number of members, "wait" waits for a
-// token, "guarded" was refused something while it was loaded, and "bad" is refused
-// with two problems.
+// loader opens scripts by their text: "length" scores the length of the last message, "group"
+// by the number of members, "wait" waits for a token, "guarded" was refused something during
+// loading, and "bad" is refused with two problems.
 type loader struct {
 	tokens  chan struct{}
 	started atomic.Int64
@@ -168,7 +167,7 @@ func (h *house) do(t testing.TB, method, path, body string, headers ...string) (
 
 const ndjson = "application/x-ndjson"
 
-// What is awaited comes within waitABit, and is looked for every poll.
+// Tests wait up to waitABit for an event and check every poll.
 const (
 	waitABit = 5 * time.Minute
 	poll     = time.Millisecond

@@ -17,8 +17,9 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// metrics is what Prometheus sees. Labels are of closed sets, but for tenants,
-// which the operator's file bounds: no reward and no path that a client chose.
+// metrics are the server's Prometheus metrics. All labels have a closed set of values, except
+// tenants, whose number the tenants file limits. No label is a reward or a path that a client
+// chose.
 type metrics struct {
 	server      *Server
 	registry    *prometheus.Registry
@@ -33,42 +34,42 @@ func newMetrics(s *Server) *metrics {
 	m := &metrics{
 		server:   s,
 		registry: prometheus.NewRegistry(),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "merit_http_requests_in_flight", Help: "Requests that have no answer yet."}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "merit_http_requests_in_flight", Help: "Requests in progress."}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "merit_http_request_seconds", Help: "Time from a request's header to the end of its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+			Name: "merit_http_request_seconds", Help: "Time from a request's header to the end of its response.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
 		}, []string{"route", "code"}),
 		evaluations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "merit_evaluation_seconds", Help: "Wall clock of evaluations, without their time in the queue.", Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12),
+			Name: "merit_evaluation_seconds", Help: "Wall-clock time of evaluations, without their time in the queue.", Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12),
 		}, []string{"tenant"}),
-		queue:       prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "merit_queue_trajectories", Help: "Trajectories that are accepted and have no result yet."}, []string{"tenant"}),
-		substituted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "merit_unscored_answered_total", Help: "Evaluations without a score that a shape which has only numbers answered as the operator chose."}, []string{"tenant", "shape", "policy"}),
+		queue:       prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "merit_queue_trajectories", Help: "Accepted trajectories without a result."}, []string{"tenant"}),
+		substituted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "merit_unscored_answered_total", Help: "Evaluations without a score that a number-only request format answered according to on_unscored."}, []string{"tenant", "shape", "policy"}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "merit_build_info", Help: "1; the version is the label.", ConstLabels: prometheus.Labels{"version": s.Version}})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "merit_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": s.Version}})
 	build.Set(1)
 	m.registry.MustRegister(m.inFlight, m.requests, m.evaluations, m.queue, m.substituted, build, usage{s.Registry},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// usage is what the registry has counted, over all keys of a tenant.
+// usage collects what the registry has counted, over all keys of a tenant.
 type usage struct{ *tenant.Registry }
 
 var (
 	descEvaluations = prometheus.NewDesc("merit_evaluations_total", "Evaluations by outcome.", []string{"tenant", "outcome"}, nil)
-	descFuel        = prometheus.NewDesc("merit_fuel_total", "Fuel of all evaluations.", []string{"tenant"}, nil)
-	descRequests    = prometheus.NewDesc("merit_requests_total", "Requests, those that were refused among them.", []string{"tenant"}, nil)
-	descRefused     = prometheus.NewDesc("merit_requests_refused_total", "Requests that were refused, by the limit that was used up.", []string{"tenant", "reason"}, nil)
-	descBytes       = prometheus.NewDesc("merit_request_bytes_total", "Bytes of requests' bodies.", []string{"tenant"}, nil)
+	descFuel        = prometheus.NewDesc("merit_fuel_total", "Fuel used by evaluations.", []string{"tenant"}, nil)
+	descRequests    = prometheus.NewDesc("merit_requests_total", "Requests, including refused ones.", []string{"tenant"}, nil)
+	descRefused     = prometheus.NewDesc("merit_requests_refused_total", "Refused requests, by the limit that was exceeded.", []string{"tenant", "reason"}, nil)
+	descBytes       = prometheus.NewDesc("merit_request_bytes_total", "Bytes of request bodies.", []string{"tenant"}, nil)
 )
 
-// Describe names the metrics of the registry.
+// Describe sends the registry's metric descriptions.
 func (u usage) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descEvaluations, descFuel, descRequests, descRefused, descBytes} {
 		to <- d
 	}
 }
 
-// Collect reads the registry.
+// Collect sends the registry's counts.
 func (u usage) Collect(to chan<- prometheus.Metric) {
 	type series struct {
 		desc          *prometheus.Desc
@@ -95,8 +96,7 @@ func (u usage) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// answer answers GET /metrics: operators see everything, another tenant what is
-// its own.
+// answer handles GET /metrics. Operators see all series; other tenants see their own.
 func (m *metrics) answer(c *call) error {
 	h := m.Handler()
 	if all := len(m.server.Registry.Tenants()) == 1 || slices.Contains(m.server.Operators, c.tenant.Name); !all {
@@ -108,7 +108,7 @@ func (m *metrics) answer(c *call) error {
 	return nil
 }
 
-// Handler answers with everything.
+// Handler returns a handler that serves all series.
 func (m *metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
@@ -128,7 +128,7 @@ func (m *metrics) own(name string) ([]*dto.MetricFamily, error) {
 	return kept, err
 }
 
-// measured counts the requests of a route.
+// measured wraps h to measure the requests of a route.
 func (m *metrics) measured(r route, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		m.inFlight.Inc()
@@ -141,7 +141,7 @@ func (m *metrics) measured(r route, h http.Handler) http.Handler {
 	})
 }
 
-// timed returns r with its evaluations in the histogram.
+// timed returns r with its evaluations measured by the histogram.
 func (m *metrics) timed(tenant string, r reward.Scorer) reward.Scorer {
 	t := timed{r, m.evaluations.WithLabelValues(tenant)}
 	if g, ok := r.(reward.GroupScorer); ok {
@@ -155,7 +155,7 @@ type timed struct {
 	seconds prometheus.Observer
 }
 
-// Evaluate evaluates and notes the time.
+// Evaluate evaluates a trajectory and records the time.
 func (t timed) Evaluate(ctx context.Context, x *rl.Trajectory) reward.Evaluation {
 	e := t.Scorer.Evaluate(ctx, x)
 	t.seconds.Observe(e.Elapsed.Seconds())
@@ -167,7 +167,7 @@ type timedGroup struct {
 	group reward.GroupScorer
 }
 
-// EvaluateGroup evaluates and notes the time of each member.
+// EvaluateGroup evaluates a group and records the time of each member.
 func (t timedGroup) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
 	all := t.group.EvaluateGroup(ctx, members)
 	for _, e := range all {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: operators see what every tenant did; another tenant sees its own and
-// nothing of the rest; no label is a word that a client chose.
+// Promise: operators see the metrics of all tenants, and another tenant only its own. No label
+// is a word that a client chose.
 func TestMetrics(t *testing.T) {
 	testneeds.NotShort(t)
 	h, key, slow := strictHouse(t, func(o *serve.Options) { o.Operators = []string{"slow"} })

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contract is the document and what finds its paths.
+// contract is the document with a router for its paths.
 var contract = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(serve.OpenAPI())
 	if err != nil {
@@ -30,8 +30,8 @@ var contract = sync.OnceValues(func() (routers.Router, error) {
 	return legacy.NewRouter(doc)
 })
 
-// Promise: the document is valid OpenAPI 3.1 and names the routes that there
-// are, with their methods, and no others.
+// Promise: the document is valid OpenAPI 3.1 and lists exactly the existing routes with their
+// methods.
 func TestDocumentNamesTheRoutes(t *testing.T) {
 	_, err := contract()
 	require.NoError(t, err)
@@ -52,8 +52,8 @@ func TestDocumentNamesTheRoutes(t *testing.T) {
 	require.Equal(t, string(serve.OpenAPI()), text)
 }
 
-// Promise: what the sandbox refused a reward while it was loaded is in the answers
-// about it, as the document says, with the place where that is known.
+// Promise: responses about a reward list what the sandbox refused it during loading, as the
+// document describes, with the place if known.
 func TestAnswersTellWhatWasRefused(t *testing.T) {
 	h := newHouse(t)
 	for status, method := range map[int]string{201: "PUT", 200: "GET"} {
@@ -66,8 +66,8 @@ func TestAnswersTellWhatWasRefused(t *testing.T) {
 	}
 }
 
-// conforms holds a request and its answer to the document. Requests that were
-// refused need not be right.
+// conforms checks a request and its response against the document. Requests that were refused
+// may be invalid.
 func conforms(t testing.TB, req *http.Request, body string, resp *http.Response, text string) {
 	t.Helper()
 	router, err := contract()

@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/serve/shape"
 )
 
-// peerRoutes are the paths that other tools call, and those that NeMo Gym asks
-// of a resources server besides.
+// peerRoutes returns the routes that other tools call, and those that NeMo Gym requires of a
+// resources server in addition.
 func (s *Server) peerRoutes() []route {
 	routes := []route{
 		{method: "POST", path: "/seed_session", answer: (*call).seedSession},
@@ -28,7 +28,7 @@ func (s *Server) peerRoutes() []route {
 	return routes
 }
 
-// peer answers a request in the shape of p.
+// peer answers a request in the format of p.
 func (c *call) peer(p shape.Peer) error {
 	ref, o, on, err := c.asked(p)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *call) peer(p shape.Peer) error {
 		return err
 	})
 	if f := fault.As(err); f != nil && f.Where == "body" {
-		return &refusal{http.StatusBadRequest, err} // there is no JSON object in it
+		return &refusal{http.StatusBadRequest, err} // the body is not a JSON object
 	} else if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (c *call) peer(p shape.Peer) error {
 		return err
 	}
 	if x.group || x.batch > 1 && len(request.Trajectories) < 2 {
-		return refuse(http.StatusUnprocessableEntity, "reward", fmt.Sprintf("%s compares the members of a group, which %s does not send together", ref, p),
-			"use a reward that scores one trajectory, or POST /v1/evaluate with groups")
+		return refuse(http.StatusUnprocessableEntity, "reward", fmt.Sprintf("%s compares the members of a group, but %s does not send them together", ref, p),
+			"use a reward that scores single trajectories, or POST /v1/evaluate with groups")
 	}
 	results, err := c.score(x, request.Trajectories, nil)
 	if err != nil {
@@ -78,8 +78,8 @@ func (c *call) peer(p shape.Peer) error {
 	return c.text(http.StatusOK, typeJSON, answer)
 }
 
-// asked reads which reward the path names, how it is opened, and what is
-// answered without a score.
+// asked reads from the path and the query which reward to use, how to open it, and what to
+// answer for an evaluation without a score.
 func (c *call) asked(p shape.Peer) (ref string, o library.Options, on shape.OnUnscored, err error) {
 	names := append([]string{"on_unscored"}, opening...)
 	if p == shape.NeMoGym {
@@ -101,14 +101,14 @@ func (c *call) asked(p shape.Peer) (ref string, o library.Options, on shape.OnUn
 		ref = c.DefaultReward
 	}
 	if ref == "" {
-		problems = append(problems, refuse(http.StatusNotFound, c.r.URL.Path, "this path names no reward, and the server has no default",
-			"call /v1/rewards/NAME/"+p.Verb()+", or have the operator set default_reward"))
+		problems = append(problems, refuse(http.StatusNotFound, c.r.URL.Path, "the path does not name a reward, and the server has no default reward",
+			"call /v1/rewards/NAME/"+p.Verb()+", or ask the operator to set default_reward"))
 	}
 	return ref, o, on, errors.Join(problems...)
 }
 
-// seedSession answers what NeMo Gym's agents ask before a rollout: rewards keep
-// nothing between calls, so there is nothing to prepare.
+// seedSession answers the call that NeMo Gym's agents make before a rollout. Rewards keep no
+// state between calls, so there is nothing to prepare.
 func (c *call) seedSession() error {
 	if _, err := c.contentType(typeJSON); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *call) seedSession() error {
 	return c.json(http.StatusOK, struct{}{})
 }
 
-// aggregateMetrics answers what NeMo Gym's agents ask after all rollouts.
+// aggregateMetrics answers the call that NeMo Gym's agents make after all rollouts.
 func (c *call) aggregateMetrics() error {
 	if _, err := c.contentType(typeJSON); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (c *call) aggregateMetrics() error {
 	return c.text(http.StatusOK, typeJSON, answer)
 }
 
-// healthyReward is eval-protocol's health check.
+// healthyReward answers eval-protocol's health check.
 func (s *Server) healthyReward(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", typeJSON)
 	fmt.Fprintf(w, "{\"status\":\"ok\",\"reward_function\":%q}\n", s.DefaultReward)

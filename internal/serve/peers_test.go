@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bodies are requests of the three shapes whose response is said.
+// bodies are requests in the three formats.
 func bodies(said string) map[shape.Peer]string {
 	return map[shape.Peer]string{
 		shape.EvalProtocol: fmt.Sprintf(`{"messages":[{"role":"assistant","content":%q}],"ground_truth":"x","kwargs":{}}`, said),
@@ -26,8 +26,8 @@ func bodies(said string) map[shape.Peer]string {
 	}
 }
 
-// Promise: each shape of another tool is answered at its own path, with the
-// reward that the path names or else the server's.
+// Promise: each tool's format is answered at its own path, with the reward in the path or the
+// server's default.
 func TestPeers(t *testing.T) {
 	h := newHouse(t, func(o *serve.Options) { o.DefaultReward = "length" })
 	for p, want := range map[shape.Peer]string{shape.EvalProtocol: `"score":5.0,"is_score_valid":true`, shape.OpenRLHF: `"rewards":[5.0]`, shape.NeMoGym: `"reward":5.0,"merit_outcome":"scored"`} {
@@ -43,8 +43,8 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// Promise: an evaluation without a score is answered as the request says, or
-// else the server's operator; both are said in headers and counted.
+// Promise: an evaluation without a score is answered as the request or else the operator chose.
+// Both are reported in headers and counted.
 func TestPeersUnscored(t *testing.T) {
 	testneeds.NotShort(t)
 	minus, err := shape.ParseOnUnscored("-1")
@@ -82,8 +82,8 @@ func TestPeersUnscored(t *testing.T) {
 	}
 }
 
-// Promise: every wrong request of another tool has a status that its client does
-// not repeat for ever, and says what to do.
+// Promise: every invalid request of another tool gets a status that its client does not retry
+// forever, and tells what to do.
 func TestPeersBadRequests(t *testing.T) {
 	h := newHouse(t, func(o *serve.Options) { o.Limits = serve.Limits{Batch: 2, Conversation: 100} })
 	good := bodies("x")[shape.OpenRLHF]
@@ -95,15 +95,15 @@ func TestPeersBadRequests(t *testing.T) {
 		{"/get_reward", good, 404, "the server has no default"},
 		{"/v1/rewards/nobody/get_reward", good, 404, "nobody"},
 		{"/v1/rewards/length/get_reward?on_unscored=nan&x=1", good, 400, `\"nan\" is not allowed`},
-		{"/v1/rewards/length/verify?on_unscored=null", bodies("x")[shape.NeMoGym], 400, "NeMo Gym cannot take null"},
-		{"/v1/rewards/length/evaluate?on_unscored=null", bodies("x")[shape.EvalProtocol], 400, "eval-protocol cannot take null"},
+		{"/v1/rewards/length/verify?on_unscored=null", bodies("x")[shape.NeMoGym], 400, "NeMo Gym does not accept null"},
+		{"/v1/rewards/length/evaluate?on_unscored=null", bodies("x")[shape.EvalProtocol], 400, "eval-protocol does not accept null"},
 		{"/v1/rewards/length/evaluate?ground_truth=x", bodies("x")[shape.EvalProtocol], 400, "is not a parameter"},
 		{"/v1/rewards/length/verify?ground_truth=x", bodies("x")[shape.NeMoGym], 422, `the row has no field`},
 		{"/v1/rewards/group/get_reward", good, 422, "compares the members of a group"},
 		{"/v1/rewards/length/get_reward", `{"query":["a"],"prompts":["b"]}`, 422, "does not begin with prompts[0]"},
-		{"/v1/rewards/length/get_reward", `{"query":["a","a","a"],"prompts":["a","a","a"]}`, 413, "3 queries are too many"},
-		{"/v1/rewards/length/get_reward", fmt.Sprintf(`{"query":[%q],"prompts":["a"]}`, strings.Repeat("a", 100)), 413, "bytes of one trajectory are too many"},
-		{"/v1/rewards/length/get_reward", `{`, 400, "it is not JSON"},
+		{"/v1/rewards/length/get_reward", `{"query":["a","a","a"],"prompts":["a","a","a"]}`, 413, "3 queries exceed the limit"},
+		{"/v1/rewards/length/get_reward", fmt.Sprintf(`{"query":[%q],"prompts":["a"]}`, strings.Repeat("a", 100)), 413, "bytes of one trajectory exceed the limit"},
+		{"/v1/rewards/length/get_reward", `{`, 400, "is not JSON"},
 		{"/aggregate_metrics", `{}`, 422, "verify_responses"},
 	} {
 		resp, text := h.do(t, "POST", c.path, c.body)
@@ -115,7 +115,7 @@ func TestPeersBadRequests(t *testing.T) {
 	require.Equal(t, http.StatusUnsupportedMediaType, resp.StatusCode)
 }
 
-// Promise: null goes to the one client that can read it.
+// Promise: null is sent only to the one client that accepts it.
 func TestPeersNull(t *testing.T) {
 	h := newHouse(t)
 	resp, text := h.do(t, "POST", "/v1/rewards/length/get_reward?on_unscored=null", bodies("trap")[shape.OpenRLHF])
@@ -123,8 +123,8 @@ func TestPeersNull(t *testing.T) {
 	require.JSONEq(t, `{"rewards":null,"scores":null,"extra_logs":{"merit_unscored":[1]}}`, text)
 }
 
-// Promise: what NeMo Gym's agents ask of a resources server besides is answered,
-// and eval-protocol's health check, which needs no key.
+// Promise: the other calls of NeMo Gym's agents are answered, and so is eval-protocol's health
+// check, which needs no key.
 func TestPeersBesides(t *testing.T) {
 	h := newHouse(t, func(o *serve.Options) { o.DefaultReward = "length" })
 	resp, text := h.do(t, "POST", "/seed_session", `{"responses_create_params":{}}`)
@@ -137,8 +137,8 @@ func TestPeersBesides(t *testing.T) {
 	require.JSONEq(t, `{"status":"ok","reward_function":"length"}`, text)
 }
 
-// Promise: a client that sends no header can have its key in the URL, and one
-// that sends an empty header is asked for a key.
+// Promise: a client that cannot send a header can have its key in the URL, and one with an
+// empty header is asked for a key.
 func TestKeyInTheURL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tenants.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("tenants: [{name: a}]\n"), 0o600))

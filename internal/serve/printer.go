@@ -10,23 +10,23 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// printer is the answer of a stream: a line for each line.
+// printer writes the response of a stream: one line for each input line.
 type printer struct {
 	c      *call
 	buffer *bufio.Writer
 	failed error
 }
 
-// badLine stands where a line has no result.
+// badLine is the response to a line without a result.
 type badLine struct {
-	Line    int            `json:"line"` // 1-based, blank ones counted
+	Line    int            `json:"line"` // counted from 1, including blank lines
 	Problem *httpd.Problem `json:"problem"`
 }
 
-// ending is the last line of a stream that ended before its input.
+// ending is the last line of a stream that ends before its input.
 type ending struct {
-	End      bool           `json:"end"`      // true
-	Answered int            `json:"answered"` // lines that are not blank and have an answer; those behind them were not read
+	End      bool           `json:"end"`      // always true
+	Answered int            `json:"answered"` // number of nonblank lines that have a response; later lines were not read
 	Problem  *httpd.Problem `json:"problem"`
 }
 
@@ -34,7 +34,7 @@ func newPrinter(c *call) *printer {
 	return &printer{c: c, buffer: bufio.NewWriterSize(impatient{c}, 1<<16)}
 }
 
-// impatient is an answer whose reader may pause, but not for ever.
+// impatient writes a response and limits how long its reader may pause.
 type impatient struct{ c *call }
 
 func (w impatient) Write(p []byte) (int, error) {
@@ -62,7 +62,7 @@ func (p *printer) Bad(line int, err error) error {
 	return p.line(text)
 }
 
-// last writes why nothing follows.
+// last writes why no more lines follow.
 func (p *printer) last(answered int, err error) {
 	text, err := json.Marshal(ending{true, answered, problemOf(err)})
 	if err == nil {
@@ -75,7 +75,7 @@ func (p *printer) line(text []byte) error {
 	return p.note(err)
 }
 
-// Flush sends what was written.
+// Flush sends what has been written.
 func (p *printer) Flush() error {
 	if err := p.note(p.buffer.Flush()); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (p *printer) Flush() error {
 	return p.note(p.c.control.Flush())
 }
 
-// close sends the rest. The connection has no deadline for whoever uses it next.
+// close sends the rest. It clears the deadline for the next request on the connection.
 func (p *printer) close() error {
 	err := p.note(p.buffer.Flush())
 	_ = p.c.control.SetWriteDeadline(time.Time{})

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// refusal is an error whose status is known where it arises.
+// refusal is an error with a known HTTP status.
 type refusal struct {
 	status int
 	err    error
@@ -30,7 +30,7 @@ func refuse(status int, where, what, hint string) error {
 	return &refusal{status, &fault.Error{Boundary: fault.Server, Kind: kind, Where: where, What: what, Hint: hint}}
 }
 
-// statusOf is the status that says best what err is.
+// statusOf returns the HTTP status that fits err.
 func statusOf(err error) int {
 	var known *refusal
 	var busy *tenant.Busy
@@ -69,16 +69,16 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// problemOf says what err means to a client.
+// problemOf describes err for a client.
 func problemOf(err error) *httpd.Problem {
 	status, list := statusOf(err), leaves(nil, err)
 	if status == http.StatusInternalServerError && fault.As(err) == nil {
-		list = []httpd.Wrong{{What: "the server failed", Hint: "ask again; the operator finds the reason in the log"}}
+		list = []httpd.Wrong{{What: "the server failed", Hint: "retry; the operator finds the reason in the server's log"}}
 	}
 	return httpd.NewProblem(status, list)
 }
 
-// leaves appends what is wrong, in the order of err's tree.
+// leaves appends the single errors in err's tree, in order.
 func leaves(list []httpd.Wrong, err error) []httpd.Wrong {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range all.Unwrap() {
@@ -96,7 +96,7 @@ func leaves(list []httpd.Wrong, err error) []httpd.Wrong {
 	return append(list, httpd.WrongOf(f))
 }
 
-// fail answers with a problem.
+// fail responds with a problem document.
 func fail(w http.ResponseWriter, err error) {
 	p := problemOf(err)
 	var busy *tenant.Busy
@@ -108,7 +108,7 @@ func fail(w http.ResponseWriter, err error) {
 	case p.Status == http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="merit"`)
 	}
-	text, _ := json.Marshal(p) // strings and a number
+	text, _ := json.Marshal(p) // contains only strings and a number
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(p.Status)

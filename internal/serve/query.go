@@ -14,18 +14,18 @@ import (
 	"github.com/merit-rl/merit/internal/serve/library"
 )
 
-// query reads the parameters of the URL, each at most once and none but those
-// that are allowed.
+// query reads the parameters of the URL. It returns an error if one is not allowed or is given
+// twice.
 func (c *call) query(allowed ...string) (url.Values, error) {
 	given, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "query", "cannot be read: "+err.Error(), "encode it as URLs are")
+		return nil, refuse(http.StatusBadRequest, "query", "cannot be read: "+err.Error(), "percent-encode it")
 	}
 	var problems []error
 	for name, values := range given {
 		switch {
 		case !slices.Contains(allowed, name):
-			hint := "this path and content type have none"
+			hint := "this path and content type take no parameters"
 			if len(allowed) > 0 {
 				hint = "the parameters are " + strings.Join(allowed, ", ")
 			}
@@ -38,10 +38,10 @@ func (c *call) query(allowed ...string) (url.Values, error) {
 	return given, errors.Join(problems...)
 }
 
-// opening are the parameters that say how a reward is opened.
+// opening lists the parameters that determine how a reward is opened.
 var opening = []string{"function", "with", "batch", "fuel", "memory_mib"}
 
-// options reads opening.
+// options reads the parameters in opening.
 func options(q url.Values) (o library.Options, err error) {
 	var problems []error
 	o.Function, o.Batch = q.Get("function"), q.Get("batch")
@@ -56,7 +56,7 @@ func options(q url.Values) (o library.Options, err error) {
 		}
 		n, err := strconv.ParseUint(text, 10, bits)
 		if err != nil {
-			problems = append(problems, refuse(http.StatusBadRequest, "query "+name, fmt.Sprintf("%q is no whole number that is allowed", text), "use digits"))
+			problems = append(problems, refuse(http.StatusBadRequest, "query "+name, fmt.Sprintf("%q is not an integer in the allowed range", text), "use digits"))
 		}
 		return n
 	}
@@ -65,11 +65,11 @@ func options(q url.Values) (o library.Options, err error) {
 	return o, errors.Join(problems...)
 }
 
-// checkWith refuses parameters that are no JSON object.
+// checkWith returns an error if with is not a JSON object.
 func checkWith(with json.RawMessage, where string) error {
 	var object map[string]json.RawMessage
 	if err := strictjson.Unmarshal(with, &object); err != nil || object == nil {
-		return refuse(http.StatusBadRequest, where, "is no JSON object", `write {"name": value}`)
+		return refuse(http.StatusBadRequest, where, "is not a JSON object", `write {"name": value}`)
 	}
 	return nil
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// Promise: whatever was decoded of a request that is refused delays what its tenant
-// sends next while others compute, also where the decoding itself found no fault. A
-// fault of the server's own delays nobody.
+// Promise: decoding a request that is refused delays its tenant's next input while others
+// compute, even if the decoding itself found no problem. A fault of the server delays nobody.
 func TestRefusedRequestsOweWhatTheyTook(t *testing.T) {
 	known := func() *tenant.Tenant {
 		who, err := tenant.Local(tenant.Limits{}).Authenticate("")

@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/library"
 )
 
-// ref is the reward that the path names.
+// ref parses the reward reference in the path.
 func (c *call) ref() (library.Ref, error) {
 	ref, err := library.ParseRef(c.r.PathValue("ref"))
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *call) ref() (library.Ref, error) {
 	return ref, nil
 }
 
-// put answers PUT /v1/rewards/{ref}: an upload, or an alias that moves.
+// put handles PUT /v1/rewards/{ref}, which uploads a version or moves an alias.
 func (c *call) put() error {
 	ref, err := c.ref()
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *call) put() error {
 	if err := c.length("upload", c.Limits.Upload); err != nil {
 		return err
 	}
-	if err := c.reserve(c.Limits.Upload); err != nil { // what it unpacks to
+	if err := c.reserve(c.Limits.Upload); err != nil { // for the unpacked bundle
 		return err
 	}
 	packed, err := c.received()
@@ -73,7 +73,7 @@ func (c *call) put() error {
 	return c.json(status, version)
 }
 
-// move moves an alias to a version that is stored.
+// move moves an alias to a stored version.
 func (c *call) move(ref library.Ref) error {
 	if _, err := c.query(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *call) move(ref library.Ref) error {
 		return err
 	}
 	if at, err := library.ParseRef(digest); err != nil || at.Name != "" {
-		return fields.Wrong("digest", "is not a digest", "send the digest that the upload was answered with: sha256:…")
+		return fields.Wrong("digest", "is not a digest", "send the digest from the upload's response: sha256:…")
 	}
 	version, err := c.Library.Move(c.r.Context(), c.tenant.Name, ref, digest)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *call) move(ref library.Ref) error {
 	return c.json(http.StatusOK, version)
 }
 
-// list answers GET /v1/rewards.
+// list handles GET /v1/rewards.
 func (c *call) list() error {
 	if _, err := c.query(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c *call) list() error {
 	return c.json(http.StatusOK, map[string]any{"rewards": c.Library.List(c.tenant.Name)})
 }
 
-// get answers GET /v1/rewards/{ref}.
+// get handles GET /v1/rewards/{ref}.
 func (c *call) get() error {
 	ref, err := c.ref()
 	if err == nil {
@@ -124,8 +124,8 @@ func (c *call) get() error {
 	return c.json(http.StatusOK, version)
 }
 
-// manifest answers GET /v1/rewards/{ref}/manifest: what the reward says about
-// itself, opened as the query says.
+// manifest handles GET /v1/rewards/{ref}/manifest. It returns the reward's manifest, opened
+// with the parameters of the query.
 func (c *call) manifest() error {
 	q, err := c.query(opening...)
 	if err != nil {
@@ -146,7 +146,8 @@ func (c *call) manifest() error {
 	return c.text(http.StatusOK, typeJSON, []byte(strings.TrimSpace(string(text))+"\n"))
 }
 
-// remove answers DELETE /v1/rewards/{ref}: an alias, a version, or all of a name.
+// remove handles DELETE /v1/rewards/{ref}, where ref is an alias, a version or a name with all
+// its versions.
 func (c *call) remove() error {
 	ref, err := c.ref()
 	if err == nil {

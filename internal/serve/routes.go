@@ -18,17 +18,17 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// route is what answers one method of one path.
+// route handles one method of one path.
 type route struct {
 	method, path string // path as a pattern of http.ServeMux
-	// answer answers a request of a tenant. An error becomes a problem, unless
-	// something was written already.
+	// answer handles a request of a tenant. An error becomes a problem document, unless a part
+	// of the response was already written.
 	answer func(c *call) error
-	// open answers a request of anybody, even while the server drains.
+	// open handles a request without authentication, even while the server drains.
 	open http.HandlerFunc
 }
 
-// routes lists every path of the server.
+// routes lists all routes of the server.
 func (s *Server) routes() []route {
 	return append([]route{
 		{method: "POST", path: "/v1/evaluate", answer: (*call).evaluate},
@@ -45,8 +45,8 @@ func (s *Server) routes() []route {
 	}, s.peerRoutes()...)
 }
 
-// Routes names every path of the server with its method, in order, as
-// http.ServeMux has them.
+// Routes returns every route of the server as "METHOD PATH", sorted, with paths as patterns of
+// http.ServeMux.
 func (s *Server) Routes() []string {
 	var all []string
 	for _, r := range s.routes() {
@@ -56,7 +56,7 @@ func (s *Server) Routes() []string {
 	return all
 }
 
-// router makes one handler of all routes. What no route takes is a problem, too.
+// router returns one handler for all routes. It answers other requests with a problem document.
 func (s *Server) router() http.Handler {
 	paths := map[string]map[string]http.Handler{}
 	for _, r := range s.routes() {
@@ -78,17 +78,16 @@ func (s *Server) router() http.Handler {
 				return
 			}
 			w.Header().Set("Allow", allowed)
-			fail(w, refuse(http.StatusMethodNotAllowed, r.URL.Path, r.Method+" is not answered here", "use "+allowed))
+			fail(w, refuse(http.StatusMethodNotAllowed, r.URL.Path, r.Method+" is not allowed here", "use "+allowed))
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, refuse(http.StatusNotFound, r.URL.Path, "there is nothing at this path", "GET /openapi.json lists the paths"))
+		fail(w, refuse(http.StatusNotFound, r.URL.Path, "nothing exists at this path", "see GET /openapi.json for the paths"))
 	})
 	return s.logged(mux)
 }
 
-// logged writes each request to the log at debug, when it was answered. Neither keys
-// nor bodies are in it.
+// logged logs each request at level debug after its response. It logs neither keys nor bodies.
 func (s *Server) logged(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Logger.Enabled(r.Context(), slog.LevelDebug) {
@@ -102,7 +101,7 @@ func (s *Server) logged(h http.Handler) http.Handler {
 	})
 }
 
-// handle is what every request passes through.
+// handle wraps a route with tracing and metrics.
 func (s *Server) handle(r route) http.Handler {
 	h := http.Handler(r.open)
 	if r.open == nil {
@@ -112,12 +111,12 @@ func (s *Server) handle(r route) http.Handler {
 	return s.metrics.measured(r, h)
 }
 
-// serve answers a request of a tenant.
+// serve handles a request of a tenant.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *call) error) {
 	w.Header().Set("Cache-Control", "no-store")
 	if !s.begin() {
 		w.Header().Set("Connection", "close")
-		fail(w, refuse(http.StatusServiceUnavailable, "", "the server ends", "ask again, of the server that takes its place"))
+		fail(w, refuse(http.StatusServiceUnavailable, "", "the server is shutting down", "retry; another server may take its place"))
 		return
 	}
 	defer s.end()
@@ -134,33 +133,33 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 	c.refused(status)
 	level := s.Logger.Debug
 	if f := fault.As(err); r.Context().Err() == nil && (status == http.StatusInternalServerError || f != nil && f.Boundary == fault.Storage && f.Retry) {
-		level = s.Logger.Error // it is the operator's, such as a disk that is full, and nobody has left
+		level = s.Logger.Error // a problem for the operator, such as a full disk, and the client is still connected
 	}
 	level("a request failed", "method", r.Method, "path", r.URL.Path, "tenant", c.name(), "status", status, "error", err)
 	switch {
 	case c.w.status == 0 && r.Context().Err() == nil:
 		fail(c.w, err)
 	case !c.told:
-		httpd.Abort() // or what was sent, or nothing, would look like a whole answer
+		httpd.Abort() // otherwise a partial response would look complete
 	}
 }
 
-// admit finds out who asks, and lets them in or not.
+// admit authenticates the request and checks limits.
 func (c *call) admit() error {
 	key := c.r.Header.Get("X-Api-Key")
 	if scheme, bearer, ok := strings.Cut(c.r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		key = strings.TrimSpace(bearer)
 	}
 	if _, password, ok := c.r.BasicAuth(); ok {
-		key = password // of clients that send no header but can have a key in the URL
+		key = password // for clients that cannot send a header but can have a key in the URL
 	}
 	t, err := c.Registry.Authenticate(key)
 	switch c.who.Check(c.w, c.r, err == nil) {
 	case http.StatusForbidden:
-		return refuse(http.StatusForbidden, "Host", fmt.Sprintf("%q is not this machine", c.r.Host),
-			"ask 127.0.0.1 or localhost: without keys, no page in a browser may come here under a name of its own")
+		return refuse(http.StatusForbidden, "Host", fmt.Sprintf("%q is not a name of this machine", c.r.Host),
+			"use 127.0.0.1 or localhost; a server without keys refuses other names, because a web page could use one to reach it")
 	case http.StatusTooManyRequests:
-		return refuse(http.StatusTooManyRequests, "authorization", "this address has sent too many requests without a key that is known", "use a key of this server, and ask again in a second")
+		return refuse(http.StatusTooManyRequests, "authorization", "this address has sent too many requests without a valid key", "use a key of this server, and retry in a second")
 	case http.StatusUnauthorized:
 		return &refusal{http.StatusUnauthorized, err}
 	}
@@ -168,7 +167,8 @@ func (c *call) admit() error {
 	return c.enter()
 }
 
-// enter counts a request of the tenant, which must not keep others out.
+// enter counts a request of the tenant and limits how many run at once, so that it does not
+// keep others out.
 func (c *call) enter() error {
 	var busy *tenant.Busy
 	err := c.tenant.Request()
@@ -185,22 +185,22 @@ func (c *call) enter() error {
 	return err
 }
 
-// healthy says that the process runs.
+// healthy answers the liveness probe.
 func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 
-// ready says whether requests are answered.
+// ready answers the readiness probe.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.Draining() {
-		fail(w, &fault.Error{Boundary: fault.Server, Kind: fault.Interrupted, What: "the server ends"})
+		fail(w, &fault.Error{Boundary: fault.Server, Kind: fault.Interrupted, What: "the server is shutting down"})
 		return
 	}
 	fmt.Fprintln(w, "ok")
 }
 
-// answered notes what was answered.
+// answered records the status and size of a response.
 type answered struct {
 	http.ResponseWriter
-	status int // 0: nothing yet
+	status int // 0: not written yet
 	bytes  int
 }
 
@@ -220,11 +220,11 @@ func (a *answered) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// code is the status for metrics: 499 if the client left before there was one.
+// code returns the status for metrics. It is 499 if the client left before the response began.
 func (a *answered) code() int { return cmp.Or(a.status, 499) }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// memoryWait is how long a request waits for memory that others hold.
+// memoryWait is how long a request waits for memory that other requests hold.
 const memoryWait = 10 * time.Second

@@ -1,7 +1,7 @@
-// Package serve is rewards and estimators behind HTTP: uploads, evaluations as
-// objects, arrays and streams, advantages, and what operators look at. It knows
-// tenants, the library of their rewards and core's pipeline, but no sandbox and
-// no listener: internal/serve/serving puts these together.
+// Package serve provides rewards and advantage estimators over HTTP: uploads, evaluations as
+// objects, arrays and streams, advantages, and metrics for operators. It uses tenants, their
+// reward library and the pipeline of core. It does not know the sandbox or listeners:
+// internal/serve/serving combines these.
 package serve
 
 import (
@@ -21,44 +21,43 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// Options are what a Server is made of.
+// Options configure a Server.
 type Options struct {
-	Registry  *tenant.Registry  // who may ask
-	Scheduler *tenant.Scheduler // whose evaluation is next
-	Library   *library.Library  // their rewards
+	Registry  *tenant.Registry  // authenticates tenants
+	Scheduler *tenant.Scheduler // decides whose evaluation runs next
+	Library   *library.Library  // the tenants' rewards
 	Limits    Limits
-	// DefaultReward is the reference of the reward that the shapes of other tools
-	// get where the path names none; empty if there is none.
+	// DefaultReward is the reference of the reward for other tools' request formats if the path
+	// names none. Empty means that there is none.
 	DefaultReward string
-	// OnUnscored is what those shapes are answered for an evaluation without a
-	// score, unless the request says. The zero value is an error.
+	// OnUnscored is the response to those formats for an evaluation without a score, unless the
+	// request sets it. The zero value responds with an error.
 	OnUnscored shape.OnUnscored
-	// Operators are the tenants that see the metrics of all.
+	// Operators are the tenants that see the metrics of all tenants.
 	Operators []string
-	// OnlyHere answers requests to this machine's own names only. It is for servers
-	// on the loopback that ask for no key: a page in a browser could reach one by
-	// giving the address to a name of its own (DNS rebinding).
+	// OnlyHere accepts requests only if they use a name of this machine. It is for loopback
+	// servers without keys: a web page could reach such a server by pointing its own host name
+	// to the loopback address (DNS rebinding).
 	OnlyHere bool
-	Version  string               // of the server, for people
-	Logger   *slog.Logger         // nil logs nothing
-	Tracer   trace.TracerProvider // nil traces nothing; see Tracing
+	Version  string               // of the server, informational
+	Logger   *slog.Logger         // nil discards the log
+	Tracer   trace.TracerProvider // nil disables tracing; see Tracing
 }
 
-// Limits bound what is in memory and how long it stays. Zero has the meaning
-// that stands beside each.
+// Limits bound memory use and times. Zero means the default that is given for each field.
 type Limits struct {
-	Body         int64 `yaml:"body" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`         // of a request that is no stream and no upload, in bytes; 0: 64 MiB
-	Upload       int64 `yaml:"upload" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`       // of a reward, packed and unpacked, in bytes; 0: 64 MiB
-	Conversation int   `yaml:"conversation" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"` // of one trajectory as JSON, in bytes; 0: 8 MiB
-	Batch        int   `yaml:"batch" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`        // trajectories of a request that is no stream; 0: 65,536
-	Group        int   `yaml:"group" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`        // members of a group in a stream; 0: 1,024
-	Rows         int   `yaml:"rows" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`         // of a request for advantages; 0: 1,000,000
-	Requests     int   `yaml:"requests" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`     // of one tenant of several that are under way at one time; 0: 1,024
-	// Memory bounds the bodies and the windows of streams of all requests
-	// together, in bytes. 0: 1 GiB.
+	Body         int64 `yaml:"body" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`         // largest size in bytes of a request that is not a stream or an upload; 0: 64 MiB
+	Upload       int64 `yaml:"upload" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`       // largest size in bytes of an uploaded reward, packed and unpacked; 0: 64 MiB
+	Conversation int   `yaml:"conversation" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"` // largest size in bytes of one trajectory as JSON; 0: 8 MiB
+	Batch        int   `yaml:"batch" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`        // largest number of trajectories in a request that is not a stream; 0: 65,536
+	Group        int   `yaml:"group" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`        // largest number of members of a group in a stream; 0: 1,024
+	Rows         int   `yaml:"rows" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`         // largest number of rows in a request for advantages; 0: 1,000,000
+	Requests     int   `yaml:"requests" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`     // largest number of simultaneous requests of one tenant, if there are several tenants; 0: 1,024
+	// Memory is the largest total size in bytes of the bodies and stream windows of all
+	// requests. 0: 1 GiB.
 	Memory int64 `yaml:"memory" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`
-	// Idle is how long a client may send nothing of what it has begun to send, or
-	// take nothing of what it asked for. 0: 5 minutes.
+	// Idle is how long a client may pause while it sends a request or reads a response. 0: 5
+	// minutes.
 	Idle time.Duration `yaml:"idle" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`
 }
 
@@ -86,10 +85,10 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// window is the text of lines that a stream may have read and not answered.
+// window returns the largest size of lines that a stream has read but not answered, in bytes.
 func (l Limits) window() int64 { return max(16<<20, 2*int64(l.Conversation)) }
 
-// Server answers requests. It is safe for concurrent use.
+// Server handles requests. It is safe for concurrent use.
 type Server struct {
 	Options
 	memory  *semaphore.Weighted
@@ -100,9 +99,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	draining bool
-	active   int              // requests under way
-	idle     chan struct{}    // closed when draining and none is under way
-	streams  map[*call]func() // what ends the reading of each
+	active   int              // running requests
+	idle     chan struct{}    // closed when draining and no request is running
+	streams  map[*call]func() // functions that stop reading each stream
 }
 
 // New returns a server. It does not listen: see Handler.
@@ -123,12 +122,11 @@ func New(o Options) *Server {
 	return s
 }
 
-// Handler answers every path of the server.
+// Handler returns the handler for all paths.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Drain refuses new requests from now on, lets streams end behind the lines that
-// they have read, and returns when every request has its answer, or with the
-// error of ctx.
+// Drain refuses new requests and makes streams stop after the lines that they have read. It
+// returns when every request has its response, or with the error of ctx.
 func (s *Server) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.draining {
@@ -156,7 +154,7 @@ func (s *Server) Draining() bool {
 	return s.draining
 }
 
-// begin counts a request, unless the server drains.
+// begin counts a request. It returns false if the server is draining.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +172,7 @@ func (s *Server) end() {
 	}
 }
 
-// streaming notes what ends the reading of a stream until forget is called.
+// streaming registers the function that stops reading a stream, until forget is called.
 func (s *Server) streaming(c *call, interrupt func()) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

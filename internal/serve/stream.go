@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/core/scoring"
 )
 
-// stream answers an evaluation whose trajectories come one a line, each with
-// its result while the next ones come.
+// stream handles an evaluation with one trajectory per line. It sends results while later
+// trajectories arrive.
 func (c *call) stream() error {
 	ref, o, err := c.named()
 	if err != nil {
@@ -30,7 +30,8 @@ func (c *call) stream() error {
 	if err != nil {
 		return err
 	}
-	// HTTP/2 is full duplex anyway, and a recorder has the whole body.
+	// Full duplex is the default in HTTP/2, and unnecessary for a test recorder, which has the
+	// whole body.
 	if err := c.control.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
@@ -42,8 +43,8 @@ func (c *call) stream() error {
 	return c.pump(s)
 }
 
-// decodeLine decodes a line of a stream in the tenant's turn: one that is refused
-// delays the next ones.
+// decodeLine decodes a line of a stream in the tenant's turn. An invalid line delays the
+// tenant's next ones.
 func (c *call) decodeLine(ctx context.Context, f func() error) error {
 	took, err := c.Scheduler.Decode(ctx, c.tenant, f)
 	if err != nil {
@@ -52,13 +53,12 @@ func (c *call) decodeLine(ctx context.Context, f func() error) error {
 	return err
 }
 
-// lines is how many lines of a stream may be read and not answered.
+// lines is the largest number of lines of a stream that are read but not answered.
 const lines = 4096
 
 // pump runs a stream.
 func (c *call) pump(s *scoring.Stream) error {
-	// A read that is interrupted may end the request's own context, too, so that
-	// the stream has one of its own.
+	// Interrupting a read may cancel the request's context, so the stream uses its own.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.r.Context()))
 	defer cancel(nil)
 	in := &lineBody{patient: patient{c}, ctx: ctx, left: cancel}
@@ -74,7 +74,7 @@ func (c *call) pump(s *scoring.Stream) error {
 	c.w.Header().Set("X-Content-Type-Options", "nosniff")
 	c.w.Header().Set("Trailer", "Merit-Outcomes, Merit-Warnings")
 	out := newPrinter(c)
-	if c.r.Header.Get("Expect") == "" { // the answer would come in place of 100 Continue
+	if c.r.Header.Get("Expect") == "" { // the response would replace 100 Continue
 		c.w.WriteHeader(http.StatusOK)
 		if err := out.Flush(); err != nil {
 			return err
@@ -97,8 +97,8 @@ func (c *call) pump(s *scoring.Stream) error {
 	return err
 }
 
-// disconnect has the connection closed behind the answer, once the client had
-// time to read it: what is left of the body must not be taken for a request.
+// disconnect closes the connection after the response, once the client has had time to read it,
+// so that the rest of the body is not mistaken for a request.
 func (c *call) disconnect() {
 	w := http.ResponseWriter(c.w)
 	for inner, ok := w, true; ok; {
@@ -108,22 +108,23 @@ func (c *call) disconnect() {
 			inner = outer.Unwrap()
 		}
 	}
-	// A body that is too large is what net/http does this for.
+	// Exceeding http.MaxBytesReader makes net/http do this.
 	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("xx")), 0).Read(make([]byte, 1))
 }
 
-// lineBody is the body of a stream, which may be ended from outside.
+// lineBody is the body of a stream. Its reading can be stopped from outside.
 type lineBody struct {
 	patient
-	ctx     context.Context         // of the stream
-	left    context.CancelCauseFunc // the client is gone
-	stopped atomic.Bool             // no more is read
-	ends    atomic.Bool             // because the server ends
+	ctx     context.Context         // the stream's context
+	left    context.CancelCauseFunc // cancels it because the client left
+	stopped atomic.Bool             // reading has stopped
+	ends    atomic.Bool             // the reason is that the server is shutting down
 	watched func() bool
 }
 
-// watch notices a client that leaves by the request's context. HTTP/1.1 ends
-// that for every read that fails, so that there the end of the body comes first.
+// watch cancels the stream when the request's context is canceled because the client left. In
+// HTTP/1.1 every failed read also cancels that context, so there watch is called only at the
+// end of the body.
 func (b *lineBody) watch() {
 	if b.watched == nil {
 		b.watched = context.AfterFunc(b.c.r.Context(), func() { b.left(context.Cause(b.c.r.Context())) })
@@ -136,9 +137,9 @@ func (b *lineBody) forget() {
 	}
 }
 
-// Read reads, or says why nothing more is read.
+// Read reads the body, or returns why reading has stopped.
 func (b *lineBody) Read(to []byte) (int, error) {
-	if err := b.c.tenant.Repay(b.ctx); err != nil { // what it has sent comes before what it sends
+	if err := b.c.tenant.Repay(b.ctx); err != nil { // pay for earlier input first
 		return 0, err
 	}
 	n, err := b.read(to, &b.stopped)
@@ -146,10 +147,10 @@ func (b *lineBody) Read(to []byte) (int, error) {
 	case err == nil:
 	case errors.Is(err, io.EOF):
 		b.watch()
-	case !errors.Is(err, os.ErrDeadlineExceeded): // broken off: a client that died
+	case !errors.Is(err, os.ErrDeadlineExceeded): // the connection broke
 		b.left(err)
 	case b.ends.Load():
-		return n, refuse(http.StatusServiceUnavailable, "", "the server ends: what follows was not read", "send the rest again, to the server that takes its place")
+		return n, refuse(http.StatusServiceUnavailable, "", "the server is shutting down; it did not read the rest", "retry with the rest; another server may take its place")
 	default:
 		return n, b.c.cannotRead(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// talk is a stream under way.
+// talk is a running stream.
 type talk struct {
 	t    testing.TB
 	in   *io.PipeWriter
@@ -55,8 +55,8 @@ func (x *talk) end() {
 	require.ErrorIs(x.t, err, io.EOF)
 }
 
-// Promise: over HTTP/1.1 and HTTP/2, a client may wait for a result before it
-// sends the next line, and the trailer counts the outcomes.
+// Promise: over HTTP/1.1 and HTTP/2, a client may wait for a result before it sends the next
+// line, and the trailer counts the outcomes.
 func TestStreamBothWays(t *testing.T) {
 	h := newHouse(t)
 	for _, version := range []int{1, 2} {
@@ -91,8 +91,8 @@ func TestStreamBothWays(t *testing.T) {
 	}
 }
 
-// Promise: a server that drains answers what it has accepted and nothing new,
-// says that it ends, and has then no request left.
+// Promise: a server that drains answers what it has accepted and nothing new, reports that it
+// is shutting down, and then has no request left.
 func TestDrain(t *testing.T) {
 	testneeds.NotShort(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -161,8 +161,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// Promise: when a client leaves, its evaluations are given up, nothing of it is
-// counted as scored, and its reward is free again.
+// Promise: when a client leaves, its evaluations are canceled, none of them counts as scored,
+// and its reward is released.
 func TestClientLeaves(t *testing.T) {
 	for _, body := range []string{"[" + conversation("a", "", "x") + "]", conversation("a", "", "x") + "\n" + conversation("b", "", "x") + "\n"} {
 		h := newHouse(t)
@@ -202,8 +202,8 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// Promise: a client that sends no more is told so, and one that takes nothing
-// is let go of.
+// Promise: a client that sends no more gets an error, and one that reads nothing is
+// disconnected.
 func TestIdleClients(t *testing.T) {
 	testneeds.Slow(t, "opens 10,000 connections")
 	h := newHouse(t, func(o *serve.Options) { o.Limits.Idle = 3 * time.Second })
@@ -227,7 +227,7 @@ func TestIdleClients(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode, text)
 }
 
-// Promise: what a stream reads ahead is bounded, however much comes.
+// Promise: however much arrives, a stream reads ahead only a limited amount.
 func TestStreamMemory(t *testing.T) {
 	testneeds.NotShort(t)
 	h := newHouse(t, func(o *serve.Options) { o.Limits.Conversation = 1 << 16 })

@@ -13,14 +13,14 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Tracing returns what Options.Tracer takes where the environment names an
-// endpoint (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT):
-// spans go there by OTLP over HTTP, as OpenTelemetry's other variables say.
-// Without one it returns nil. Shutdown sends what is left; it is never nil.
+// Tracing returns a value for Options.Tracer if the environment names an endpoint
+// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). Spans are sent to it
+// over OTLP/HTTP, as OpenTelemetry's other variables configure. Without an endpoint, Tracing
+// returns nil. Shutdown sends the remaining spans and is never nil.
 //
-// Spans: one for each request, named by method and route, and in it load (a
-// reward is opened) and evaluate (with the trajectories and their outcomes).
-// Neither conversations nor keys are in them.
+// There is one span for each request, named by method and route. It contains the spans load (a
+// reward is opened) and evaluate (with the number of trajectories and their outcomes). Spans
+// contain neither conversations nor keys.
 func Tracing(ctx context.Context, version string) (provider api.TracerProvider, shutdown func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
@@ -42,7 +42,7 @@ func Tracing(ctx context.Context, version string) (provider api.TracerProvider, 
 
 func noTraces(err error) error {
 	return &fault.Error{
-		Boundary: fault.Config, Kind: fault.Invalid, Where: "OTEL_EXPORTER_OTLP_ENDPOINT", What: "traces cannot be sent", Err: err,
-		Hint: "correct the variables of OpenTelemetry, or unset them",
+		Boundary: fault.Config, Kind: fault.Invalid, Where: "OTEL_EXPORTER_OTLP_ENDPOINT", What: "traces cannot be exported", Err: err,
+		Hint: "correct or unset OpenTelemetry's variables",
 	}
 }

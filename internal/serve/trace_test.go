@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Promise: a request is a span by its route, in which are the loading of the
-// reward and the evaluation with its outcomes.
+// Promise: a request is a span named by its route, which contains the loading of the reward and
+// the evaluation with its outcomes.
 func TestSpans(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	h := newHouse(t, func(o *serve.Options) { o.Tracer = trace.NewTracerProvider(trace.WithSyncer(spans)) })
@@ -50,8 +50,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// Promise: where the environment names an endpoint, spans arrive there by OTLP,
-// and nothing is traced without one.
+// Promise: if the environment names an endpoint, spans arrive there over OTLP. Without one
+// nothing is traced.
 func TestSpansArrive(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")

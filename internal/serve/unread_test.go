@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: who announces a body and sends nothing of it gets an answer that needs
-// none, and loses the connection: it is not kept for ever, least of all without
-// a key.
+// Promise: a client that announces a body and sends nothing gets a response if none of the body
+// is needed, and loses the connection. It cannot keep the connection forever, with or without a
+// key.
 func TestUnreadBodies(t *testing.T) {
 	h := newHouse(t)
 	for path, status := range map[string]int{"/v1/evaluate?nothing": http.StatusUnsupportedMediaType, "/nothing": http.StatusNotFound, "/healthz": http.StatusMethodNotAllowed} {
@@ -37,8 +37,8 @@ func TestUnreadBodies(t *testing.T) {
 	}
 }
 
-// Promise: advantages are computed in the tenant's turn, so that they take no
-// more of the processors than its evaluations may.
+// Promise: advantages are computed in the tenant's turn, so that they use no more CPU time than
+// its evaluations may.
 func TestAdvantagesTakeTurns(t *testing.T) {
 	h := newHouse(t, func(o *serve.Options) { o.Registry = tenant.Local(tenant.Limits{Concurrency: 1}) })
 	evaluated, computed := make(chan struct{}), make(chan struct{})

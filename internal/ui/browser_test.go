@@ -168,7 +168,7 @@ func TestRefusedAddresses(t *testing.T) {
 	}
 	_, err := ui.Open(ui.Config{Listen: "nonsense", Key: "short"})
 	require.ErrorContains(t, err, "HOST:PORT")
-	require.ErrorContains(t, err, "at least 24 characters, this has 5")
+	require.ErrorContains(t, err, "at least 24 characters, but this one has 5")
 }
 
 // Promise: nothing is changed without a key, without signing in, without the
@@ -255,7 +255,7 @@ func TestKeyFile(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o600))
 	require.NoError(t, os.WriteFile(path, []byte("two words of more than 24 characters"), 0o600))
 	_, _, err = ui.ReadKey(path)
-	require.ErrorContains(t, err, "not a key: a key is one word")
+	require.ErrorContains(t, err, "not a key: a key must be one word")
 }
 
 // Promise: what a browser would obey or hide is shown in its place, and
@@ -298,5 +298,5 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, r.StatusCode)
 	require.True(t, r.Cookies()[0].Secure)
 	_, err = ui.Open(ui.Config{Listen: "127.0.0.1:0", TLS: certificates.Files{Cert: cert}})
-	require.ErrorContains(t, err, "tls: a certificate needs its key")
+	require.ErrorContains(t, err, "tls: a certificate needs a key")
 }

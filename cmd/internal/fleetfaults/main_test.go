@@ -30,7 +30,7 @@ var short = queue.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond
 var (
 	page  = flag.String("page", "", "inject every fault, and write the table into this page")
 	only  = flag.String("only", "", "inject this fault alone, and log its row")
-	quick = flag.Bool("quick", false, "short clocks: a shard without a sign of life is handed out again after 3 s instead of 30")
+	quick = flag.Bool("quick", false, "short clocks: a shard without a sign of life is delivered again after 3 s instead of 30")
 	many  = flag.Int("faults", 8, "how many are injected at random")
 	seed  = flag.Uint64("seed", 5, "of the choice of faults")
 )

@@ -105,11 +105,11 @@ func (r role) work(ctx context.Context, log *slog.Logger) error {
 	if r.Bad == "other" {
 		o.Build = "another-build"
 	}
-	bench := fleet.NewBench(fleet.BenchOptions{Log: log, Options: []merit.Option{merit.WithLogger(log)}})
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Log: log, Options: []merit.Option{merit.WithLogger(log)}})
 	err = queue.Work(ctx, o, queue.WorkOptions{
-		Name: r.Name, Slots: 1, Handlers: r.spoil(bench.Handlers()),
+		Name: r.Name, Slots: 1, Handlers: r.spoil(executor.Handlers()),
 	})
-	return errors.Join(err, bench.Close())
+	return errors.Join(err, executor.Close())
 }
 
 // spoil makes handlers that lie or die of one that does not.
@@ -170,9 +170,9 @@ func (r role) train(ctx context.Context, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		bench := fleet.NewBench(fleet.BenchOptions{Log: log})
-		defer bench.Close()
-		f := queue.Verified(remote, queue.VerifyOptions{Share: r.Verify, Handlers: bench.Handlers(), OnLiar: func(worker string, why error) {
+		executor := fleet.NewExecutor(fleet.ExecutorOptions{Log: log})
+		defer executor.Close()
+		f := queue.Verified(remote, queue.VerifyOptions{Share: r.Verify, Handlers: executor.Handlers(), OnWrongResult: func(worker string, why error) {
 			fmt.Println("liar", worker)
 		}})
 		defer f.Close()

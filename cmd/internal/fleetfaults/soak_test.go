@@ -50,7 +50,7 @@ func soak(ctx context.Context, root, folder string, faults int, seed uint64, wan
 			return err
 		}
 	}
-	fmt.Printf("%d faults %v in %d runs: every run has the bytes of an undisturbed one. Lost %d; handed out again %d, sent again %d, results refused %d; the longest run took %s.\n",
+	fmt.Printf("%d faults %v in %d runs: every run has the bytes of an undisturbed one. Lost %d; redelivered %d, sent again %d, results refused %d; the longest run took %s.\n",
 		faults, met, runs, dead, again, resent, refused, longest.Round(time.Second))
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
-// newAccountsCmd is the verb fleet accounts.
+// newAccountsCmd returns the command fleet accounts.
 func newAccountsCmd(h *console.Host) *cobra.Command {
 	o := struct {
-		Helm bool `flag:"helm" usage:"as values of the chart nats/nats"`
+		Helm bool `flag:"helm" usage:"print values for the Helm chart nats/nats"`
 	}{}
 	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
@@ -44,7 +44,7 @@ The server must run JetStream and, if it serves other machines, TLS.`,
 	}, &o)
 }
 
-// values puts accounts where the chart takes what it has no name for.
+// values nests accounts under the chart's key for settings that it passes through.
 func values(accounts []byte) ([]byte, error) {
 	text, err := json.MarshalIndent(map[string]any{"config": map[string]any{"merge": json.RawMessage(accounts)}}, "", "  ")
 	return append(text, '\n'), err

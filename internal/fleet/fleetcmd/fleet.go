@@ -18,17 +18,18 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Variable names the server of a fleet for verbs that are not told one.
+// Variable is the environment variable with the address of the fleet's server, used if --fleet
+// is not given.
 const Variable = "MERIT_FLEET"
 
-// looking is what the verbs that look at a fleet share.
+// looking holds the flags of the commands that inspect a fleet.
 type looking struct {
 	host    *console.Host
 	Address string `flag:"fleet" usage:"address of the server (default $MERIT_FLEET)"`
 	access
 }
 
-// look comes to the server.
+// look connects to the server.
 func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
 	o := queue.Options{URL: cmp.Or(l.Address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
 	if o.URL == "" {
@@ -38,12 +39,12 @@ func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
 	if o.Seed, o.TLS, err = fleet.Credentials(l.config(), l.host.Env); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // who looks wants to know now
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // answer quickly if the server is unreachable
 	defer cancel()
 	return queue.Look(ctx, o)
 }
 
-// NewCmd is the verb fleet, with more verbs below it.
+// NewCmd returns the command fleet with its subcommands and more.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "fleet",
@@ -59,8 +60,8 @@ merit train --fleet gives them work.`,
 func newStatusCmd(h *console.Host) *cobra.Command {
 	l := &struct {
 		looking
-		JSON  bool `flag:"json" usage:"as JSON"`
-		Watch bool `flag:"watch" usage:"show it again and again, until Ctrl-C"`
+		JSON  bool `flag:"json" usage:"print JSON"`
+		Watch bool `flag:"watch" usage:"refresh every two seconds until Ctrl-C"`
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:   "status",
@@ -96,17 +97,16 @@ Ctrl-C.`,
 	}, l))
 }
 
-// every is how often --watch looks.
+// every is the refresh interval of --watch.
 const every = 2 * time.Second
 
-// again shows something until ctx ends: on a terminal in one place, else one below
-// the other.
+// again calls show repeatedly until ctx is canceled. On a terminal it clears the screen first.
 func (l *looking) again(ctx context.Context, show func() error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		if l.host.StdoutTerminal {
-			fmt.Fprint(l.host.Stdout, "\x1b[H\x1b[2J") // home, and clear
+			fmt.Fprint(l.host.Stdout, "\x1b[H\x1b[2J") // move to the top left and clear
 		}
 		if err := show(); err != nil {
 			if ctx.Err() != nil {
@@ -131,7 +131,7 @@ func print(h *console.Host, s *queue.Status) error {
 		note := ""
 		switch {
 		case w.Drains:
-			note = "drains"
+			note = "draining"
 		case median > 0 && w.Seconds > 2*median:
 			note = "slow"
 		}
@@ -141,24 +141,24 @@ func print(h *console.Host, s *queue.Status) error {
 		return err
 	}
 	if s.Dead > 0 {
-		fmt.Fprintf(h.Stdout, "\n%d shards were given up within three days: their episodes have the outcome infrastructure\n", s.Dead)
+		fmt.Fprintf(h.Stdout, "\n%d shards were given up within the last three days; their episodes have the outcome infrastructure\n", s.Dead)
 	}
 	if len(s.Queues) == 0 {
 		return nil
 	}
 	fmt.Fprintln(h.Stdout)
-	q := terminal.Table{Head: []string{"queue", "label", "waiting", "under way", "redelivered", "oldest"}}
+	q := terminal.Table{Head: []string{"queue", "label", "waiting", "in progress", "redelivered", "oldest"}}
 	for _, x := range s.Queues {
 		q.Add(x.Build, x.Label, fmt.Sprint(x.Waiting), fmt.Sprint(x.Underway), fmt.Sprint(x.Redelivered), x.Oldest.Round(time.Second).String())
 	}
 	return q.Write(h.Stdout)
 }
 
-// inline is text of a worker on one line: with line breaks in it, it could pass
-// for another's row or line.
+// inline returns a worker's text on one line. With line breaks it could imitate the row or line
+// of another worker.
 func inline(s string) string { return strings.ReplaceAll(terminal.Printable(s), "\n", `\n`) }
 
-// medianSeconds is over workers that have done something.
+// medianSeconds returns the median over workers that have computed a shard.
 func medianSeconds(workers []queue.Worker) float64 {
 	var all []float64
 	for _, w := range workers {
@@ -176,7 +176,7 @@ func medianSeconds(workers []queue.Worker) float64 {
 func newDrainCmd(h *console.Host) *cobra.Command {
 	l := &struct {
 		looking
-		All bool `flag:"all" usage:"every worker that is there"`
+		All bool `flag:"all" usage:"drain every worker"`
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "drain [WORKER …]",
@@ -208,7 +208,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 					problems = append(problems, err)
 					continue
 				}
-				fmt.Fprintln(h.Stdout, name, "drains")
+				fmt.Fprintln(h.Stdout, name, "is draining")
 			}
 			return errors.Join(problems...)
 		},
@@ -218,7 +218,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 func newLogsCmd(h *console.Host) *cobra.Command {
 	l := &struct {
 		looking
-		Follow bool `flag:"follow" usage:"go on until Ctrl-C"`
+		Follow bool `flag:"follow" usage:"continue until Ctrl-C"`
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "logs [WORKER]",

@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: the tables say who is slow and who drains; what a hostile worker calls
-// its host neither commands the terminal nor passes for another worker's row.
+// Promise: the tables show slow and draining workers. The host name of a hostile worker neither
+// controls the terminal nor imitates another worker's row.
 func TestStatusTables(t *testing.T) {
 	s := &queue.Status{
 		Workers: []queue.Worker{
@@ -27,16 +27,16 @@ func TestStatusTables(t *testing.T) {
 	require.NoError(t, print(&console.Host{Stdout: &out}, s))
 	require.Equal(t, `worker  host                      slots  busy  done  failed  seconds  labels   build
 a       one                           2     1    10       0     1.00           b1
-b       two\nroot  evil\u001b[2J      2     0     9       1     1.50           b1     drains
+b       two\nroot  evil\u001b[2J      2     0     9       1     1.50           b1     draining
 c       three                         1     0     3       0     3.50  gpu big  b1     slow
 d       four                          1     0     0       0     0.00           b1
 
-queue  label  waiting  under way  redelivered  oldest
-b1     any          7          3            1   1m30s
+queue  label  waiting  in progress  redelivered  oldest
+b1     any          7            3            1   1m30s
 `, out.String())
 }
 
-// Promise: a line of a log stays one line.
+// Promise: a log line stays on one line.
 func TestInline(t *testing.T) {
 	require.Equal(t, `level=INFO\n2026 honest level=ERROR\u001b[31m`, inline("level=INFO\n2026 honest level=ERROR\x1b[31m"))
 }

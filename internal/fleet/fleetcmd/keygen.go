@@ -16,13 +16,13 @@ import (
 
 type keygenOptions struct {
 	host  *console.Host
-	Users string   `flag:"users" usage:"the file of users to which the line is added"`
-	Team  string   `flag:"team" usage:"the team, which shares nothing with others"`
-	Names []string `flag:"name" usage:"a name or an address of the server (repeatable)" split:"yes"`
-	Days  int      `flag:"days" usage:"how long the server's certificate is valid"`
+	Users string   `flag:"users" usage:"users file to add the line to"`
+	Team  string   `flag:"team" usage:"team of the key; teams share nothing with each other"`
+	Names []string `flag:"name" usage:"name or address of the server (repeatable)" split:"yes"`
+	Days  int      `flag:"days" usage:"days for which the server's certificate is valid"`
 }
 
-// newKeygenCmd is the verb fleet keygen.
+// newKeygenCmd returns the command fleet keygen.
 func newKeygenCmd(h *console.Host) *cobra.Command {
 	o := &keygenOptions{host: h, Days: 365}
 	return console.Verb(&cobra.Command{
@@ -50,7 +50,7 @@ func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	for _, flag := range []string{"name", "days"} {
 		if cmd.Flags().Changed(flag) {
-			return console.Usage(cmd, "omit it", "--%s is for the key of a server", flag)
+			return console.Usage(cmd, "omit it", "--%s is only for the role server", flag)
 		}
 	}
 	seed, public, err := natsd.NewKey()
@@ -69,7 +69,7 @@ func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if o.Users != "" {
 		if err := natsd.AddUser(o.Users, line); err != nil {
-			_ = os.Remove(file) // nobody knows it
+			_ = os.Remove(file) // without its line in the users file the key is useless
 			return err
 		}
 	}
@@ -80,13 +80,13 @@ func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// certificate makes that of a server.
+// certificate makes a server's key and self-signed certificate.
 func (o *keygenOptions) certificate(cmd *cobra.Command, file string) error {
 	switch {
 	case o.Users != "" || o.Team != "":
-		return console.Usage(cmd, "omit them", "--users and --team are not for the key of a server")
+		return console.Usage(cmd, "omit them", "--users and --team are not for the role server")
 	case len(o.Names) == 0:
-		return console.Usage(cmd, "add --name with the address that workers are given, without its port", "a server's certificate needs the names by which it is reached")
+		return console.Usage(cmd, "add --name with the address that workers use, without the port", "a server's certificate needs the names by which others reach the server")
 	case o.Days < 1 || o.Days > 3650:
 		return console.Usage(cmd, "use a number of days from 1 to 3650", "--days %d is not allowed", o.Days)
 	}
@@ -97,6 +97,6 @@ func (o *keygenOptions) certificate(cmd *cobra.Command, file string) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(map[string]string{"certificate": public, "file": file})
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "%s for %s; whoever comes to the server trusts it by this file\n", public, strings.Join(o.Names, ", "))
+	_, err := fmt.Fprintf(o.host.Stdout, "%s for %s; workers and coordinators trust the server with --ca and this file\n", public, strings.Join(o.Names, ", "))
 	return err
 }

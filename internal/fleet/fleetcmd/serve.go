@@ -15,13 +15,13 @@ import (
 type serveOptions struct {
 	host   *console.Host
 	Listen string `flag:"listen" usage:"HOST:PORT to listen on"`
-	Dir    string `flag:"dir" usage:"the folder of what waits"`
-	Users  string `flag:"users" usage:"the file of users: who may come, and as what"`
-	Cert   string `flag:"tls-cert" usage:"the server's certificate, a PEM file" files:"pem,crt"`
-	Key    string `flag:"tls-key" usage:"the private key of --tls-cert" files:"key,pem"`
+	Dir    string `flag:"dir" usage:"folder for the queues"`
+	Users  string `flag:"users" usage:"users file: the accepted keys and their roles"`
+	Cert   string `flag:"tls-cert" usage:"PEM file with the server's certificate" files:"pem,crt"`
+	Key    string `flag:"tls-key" usage:"PEM file with the private key of --tls-cert" files:"key,pem"`
 }
 
-// newServeCmd is the verb fleet serve.
+// newServeCmd returns the command fleet serve.
 func newServeCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h, Listen: "127.0.0.1:4222", Dir: "fleet"}
 	return renamed(console.Verb(&cobra.Command{
@@ -43,14 +43,14 @@ certificate takes effect at the next connection.`,
 
 func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	if (o.Cert == "") != (o.Key == "") {
-		return console.Usage(cmd, "give both or none", "--tls-cert and --tls-key go together")
+		return console.Usage(cmd, "set both or neither", "--tls-cert and --tls-key go together")
 	}
 	certs, err := certificates.Open(certificates.Files{Cert: o.Cert, Key: o.Key})
 	if err != nil {
 		return err
 	}
 	var users natsd.Users
-	who := "everybody on this machine"
+	who := "every process on this machine"
 	if o.Users != "" {
 		if users, err = natsd.ReadUsers(o.Users); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	if o.host.Global.JSON {
 		err = o.host.PrintJSON(map[string]string{"url": s.URL()})
 	} else {
-		_, err = fmt.Fprintf(o.host.Stdout, "serving a fleet on %s for %s\n", s.URL(), who)
+		_, err = fmt.Fprintf(o.host.Stdout, "serving a fleet on %s to %s\n", s.URL(), who)
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	if o.Users != "" {
 		defer s.Follow(o.Users, users, nil, nil, func(users natsd.Users) {
 			if !o.host.Global.JSON {
-				_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
+				_, _ = fmt.Fprintf(o.host.Stdout, "now serving %s\n", whose(users))
 			}
 		})()
 	}
@@ -83,11 +83,11 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	return nil
 }
 
-// whose says for whom a server is.
+// whose describes the users whom the server accepts.
 func whose(users natsd.Users) string {
 	var teams []string
 	for _, t := range users.Teams {
 		teams = append(teams, t.Name)
 	}
-	return fmt.Sprintf("who has one of %d keys (%s)", len(users.Users), strings.Join(teams, ", "))
+	return fmt.Sprintf("the holders of %d keys (%s)", len(users.Users), strings.Join(teams, ", "))
 }

@@ -1,5 +1,5 @@
-// Package fleetcmd holds the verbs of fleets: worker, which computes for one, and
-// fleet, which looks after one; and the flags by which other verbs have one work.
+// Package fleetcmd holds the commands worker and fleet, and the flags with which other commands
+// use a fleet.
 package fleetcmd
 
 import (
@@ -25,41 +25,41 @@ type workerOptions struct {
 	host *console.Host
 	Join string `flag:"join" usage:"address of the server: nats://HOST:PORT or tls://HOST:PORT"`
 	access
-	Name       string   `flag:"name" usage:"name among the workers (default the host's, with a random end)"`
-	Slots      int      `flag:"slots" usage:"how much is computed at one time; 0 is one for each processor"`
-	Labels     []string `flag:"label" usage:"what this worker carries, such as gpu, for runs that want it (repeatable)"`
-	Allow      []string `flag:"allow-plugin" usage:"a plug-in that may run here: sha256:…, or any (repeatable)"`
-	PassEnv    []string `flag:"pass-env" usage:"a variable of this environment that jobs may have (repeatable, or with commas)" split:"yes"`
-	Metrics    string   `flag:"metrics" usage:"show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone"`
-	WithParent bool     `flag:"with-parent" usage:"end when standard input does"`
-	// What a worker had when it kept contents on disk.
+	Name       string   `flag:"name" usage:"unique name of the worker (default the host's name with a random suffix)"`
+	Slots      int      `flag:"slots" usage:"shards to compute at the same time; 0 means one per CPU"`
+	Labels     []string `flag:"label" usage:"label of this worker, such as gpu, for runs that require it (repeatable)"`
+	Allow      []string `flag:"allow-plugin" usage:"plug-in that jobs may run here: sha256:…, or any (repeatable)"`
+	PassEnv    []string `flag:"pass-env" usage:"environment variable that jobs may read (repeatable, or separated by commas)" split:"yes"`
+	Metrics    string   `flag:"metrics" usage:"serve Prometheus metrics at HOST:PORT under /metrics, and probes under /healthz and /readyz; :PORT listens only on this machine"`
+	WithParent bool     `flag:"with-parent" usage:"stop when standard input ends"`
+	// Flags of former versions, which kept contents on disk.
 	Cache    string `flag:"cache" usage:"no effect"`
 	CacheMiB int64  `flag:"cache-mib" usage:"no effect"`
 }
 
-// access is by what a process proves itself to a server.
+// access holds the flags with which a process authenticates to a server.
 type access struct {
-	Key     string `flag:"key" usage:"file with this end's key (default $MERIT_FLEET_KEY)" files:"key,nk"`
-	CA      string `flag:"ca" usage:"PEM file of the authority whose certificates are believed, for tls://" files:"pem,crt"`
-	Cert    string `flag:"tls-cert" usage:"PEM file of this end's own certificate, if the server wants one" files:"pem,crt"`
-	CertKey string `flag:"tls-key" usage:"PEM file of its key" files:"key,pem"`
+	Key     string `flag:"key" usage:"file with the private key of this process (default $MERIT_FLEET_KEY)" files:"key,nk"`
+	CA      string `flag:"ca" usage:"PEM file with the certificate authorities to trust, for tls://" files:"pem,crt"`
+	Cert    string `flag:"tls-cert" usage:"PEM file with a client certificate, if the server requires one" files:"pem,crt"`
+	CertKey string `flag:"tls-key" usage:"PEM file with the private key of --tls-cert" files:"key,pem"`
 }
 
 func (a access) config() fleet.Config {
 	return fleet.Config{Key: a.Key, CA: a.CA, Cert: a.Cert, CertKey: a.CertKey}
 }
 
-// renamed takes the names that two flags had before all servers had the same.
+// renamed accepts the former names of two flags as aliases.
 func renamed(cmd *cobra.Command) *cobra.Command {
 	console.Renamed(cmd, "cert", "tls-cert")
 	console.Renamed(cmd, "cert-key", "tls-key")
 	return cmd
 }
 
-// anyPlugin allows all of them.
+// anyPlugin is the value of --allow-plugin that allows all plug-ins.
 const anyPlugin = "any"
 
-// newWorkerCmd is the verb fleet worker.
+// newWorkerCmd returns the command fleet worker.
 func newWorkerCmd(h *console.Host) *cobra.Command {
 	o := &workerOptions{host: h}
 	cmd := renamed(console.Verb(&cobra.Command{
@@ -83,7 +83,7 @@ other workers compute its shards.`,
 	}, o))
 	for _, name := range []string{"with-parent", "cache", "cache-mib"} {
 		if err := cmd.Flags().MarkHidden(name); err != nil {
-			panic(err) // a misspelt flag
+			panic(err) // a misspelled flag
 		}
 	}
 	return cmd
@@ -96,7 +96,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 	ctx := cmd.Context()
 	log := o.host.Logger()
 	work := fleet.WorkOptions{
-		Join: o.Join, Access: o.config(), Name: o.Name, Slots: o.Slots, Labels: o.Labels, Lent: fleet.Lent{Variables: o.PassEnv},
+		Join: o.Join, Access: o.config(), Name: o.Name, Slots: o.Slots, Labels: o.Labels, Grants: fleet.Grants{Variables: o.PassEnv},
 		Options: []merit.Option{merit.WithLogger(log)}, Getenv: o.host.Env, Log: log,
 	}
 	var err error
@@ -109,7 +109,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		stop := make(chan struct{})
 		work.Stop = stop
 		go func() {
-			_, _ = io.Copy(io.Discard, o.host.Stdin) // its end is what counts
+			_, _ = io.Copy(io.Discard, o.host.Stdin) // wait for the end of the input
 			close(stop)
 			cancel()
 		}()
@@ -136,8 +136,8 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 	return fleet.Work(ctx, work)
 }
 
-// allowed lists the plug-ins that may run: those of this machine, and those that
-// were named; nil is all.
+// allowed returns the digests of the plug-ins that jobs may run: those installed on this
+// machine and those that --allow-plugin names. Nil means all.
 func (o *workerOptions) allowed(log *slog.Logger) ([]string, error) {
 	if slices.Contains(o.Allow, anyPlugin) {
 		return nil, nil
@@ -156,13 +156,13 @@ func (o *workerOptions) allowed(log *slog.Logger) ([]string, error) {
 		}
 	}
 	if err != nil {
-		log.Debug("some plug-ins of this machine cannot be read", "cause", err)
+		log.Debug("some plug-ins on this machine cannot be read", "cause", err)
 	}
 	return list, nil
 }
 
-// told says what a person wants to know of a worker: that it works, every now and
-// then how much it has done, and that it goes.
+// told returns a function that prints the worker's progress every now and then, and when it
+// starts to drain.
 func (o *workerOptions) told() func(queue.Worker) {
 	var mutex sync.Mutex
 	var last time.Time
@@ -173,7 +173,7 @@ func (o *workerOptions) told() func(queue.Worker) {
 		switch {
 		case w.Drains && !drains:
 			drains = true
-			fmt.Fprintf(o.host.Stderr, "%s drains: %d under way\n", w.Name, w.Busy)
+			fmt.Fprintf(o.host.Stderr, "%s is draining: %d shards in progress\n", w.Name, w.Busy)
 		case !w.Drains && w.Done > 0 && w.Busy == 0 || time.Since(last) > 10*time.Second:
 			if now := time.Now(); now.Sub(last) > 2*time.Second {
 				last = now

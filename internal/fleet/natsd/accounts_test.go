@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: a NATS server that somebody else runs, with a configuration of its own
-// that includes the accounts, lets the same keys do the same things.
+// Promise: an external NATS server whose configuration includes the accounts lets the same keys
+// do the same things.
 func TestAccountsOfAnotherServer(t *testing.T) {
 	testneeds.NotShort(t)
 	boss, hand, dir := newEnd(t), newEnd(t), t.TempDir()

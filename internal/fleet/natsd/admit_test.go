@@ -45,7 +45,7 @@ func change(t *testing.T) *changing {
 	return c
 }
 
-// work has the hand compute with what handle does, and returns how it ends.
+// work runs a worker with the handler handle, and returns its error on a channel.
 func (c *changing) work(handle func()) <-chan error {
 	ended := make(chan error, 1)
 	go func() {
@@ -60,9 +60,9 @@ func (c *changing) work(handle func()) <-chan error {
 	return ended
 }
 
-// Promise: users that are taken out of a server that runs are thrown out and told
-// why, those who are added come in, quotas count, and the others do not even notice:
-// what is under way is computed once.
+// Promise: users removed from a running server are disconnected and told why, added ones can
+// connect, and new quotas apply. Other users do not notice: shards in progress are computed
+// once.
 func TestAdmit(t *testing.T) {
 	testneeds.NotShort(t)
 	c := change(t)
@@ -98,7 +98,7 @@ func TestAdmit(t *testing.T) {
 	require.True(t, rivals.IsConnected())
 	require.Zero(t, rivals.Stats().Reconnects)
 
-	// Nobody but the boss: the worker goes, and says why; so does the boss itself.
+	// Only the boss remains: the worker exits and reports why, and finally the boss does.
 	require.NoError(t, c.Admit([]natsd.User{c.boss}, nil))
 	err = <-ended
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
@@ -113,8 +113,8 @@ func TestAdmit(t *testing.T) {
 	require.ErrorIs(t, <-waiting, fault.Of(fault.Fleet, fault.Refused))
 }
 
-// Promise: what a team has outlives the time in which nobody is in it, and users
-// that the server cannot take change nothing.
+// Promise: a team's data survives a time without users, and users that the server cannot apply
+// change nothing.
 func TestAdmitKeepsWhatTeamsHave(t *testing.T) {
 	testneeds.NotShort(t)
 	c := change(t)

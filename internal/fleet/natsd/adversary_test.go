@@ -17,9 +17,9 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: who has the key of a worker or of a watcher, and minds no rules, is refused
-// by the server whatever is another's: its voice, its inbox, what it gave, the queue
-// and what the fleet keeps.
+// Promise: the server refuses a client with a worker's or watcher's key that ignores the
+// protocol whatever belongs to others: their subjects, inboxes and results, the queue, and what
+// the fleet stores.
 func TestAdversaries(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t)
@@ -102,7 +102,7 @@ func TestAdversaries(t *testing.T) {
 	}
 }
 
-// forged is a result as a worker writes it, which nobody signed.
+// forged is an unsigned result in the form that a worker writes.
 func forged(subject, name string, body []byte) *nats.Msg {
 	m := nats.NewMsg(subject)
 	m.Data = body
@@ -110,10 +110,9 @@ func forged(subject, name string, body []byte) *nats.Msg {
 	return m
 }
 
-// Promise: what the server lets a worker do to others costs time and nothing else: a
-// result that is not signed is no result, whatever name stands on it; who acknowledges
-// what another computes takes nothing from it; and what workers log does not command
-// others, wherever a watcher has it sent.
+// Promise: what the server lets a worker do to others costs only time. An unsigned result is
+// refused, whatever name it has. A worker that acknowledges another's shard takes nothing from
+// it. A worker's log does not command others, wherever a watcher makes the server send it.
 func TestAWorkerAgainstOthers(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t)
@@ -123,7 +122,7 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 	evil, _, _ := l.raw(t, l.hand)
 	eyes, _, _ := l.raw(t, l.watcher)
 
-	// The one who computes is an end with another key of the same team.
+	// The computing worker has another key of the same team.
 	begun, finish := make(chan string, 16), make(chan struct{})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -151,7 +150,7 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 	}()
 	first := <-begun
 
-	// The subjects of both shards stand in what a worker may ask of the queue.
+	// The subjects of both shards are visible to a worker through the queue.
 	var about struct {
 		State struct {
 			Subjects map[string]uint64 `json:"subjects"`
@@ -171,13 +170,13 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return f.Counts().Refused == 2 }, time.Minute, 10*time.Millisecond)
 
-	// All that may be under way is acknowledged by the one who does not compute it.
+	// A worker that does not compute the shards acknowledges all of them.
 	for seq := range 8 {
 		require.NoError(t, evil.Publish(fmt.Sprintf("$JS.ACK.MERIT_WORK.b_any.1.%d.%d.%d.0", seq+1, seq+1, time.Now().UnixNano()), []byte("+TERM")))
 	}
 	require.NoError(t, evil.Flush())
 
-	// A line of a log is sent to where workers are told what to do.
+	// A log line is sent to the subject on which workers receive commands.
 	_, err = evil.Request("merit.log."+l.hand.public+".evil", []byte("drain"), 5*time.Second)
 	require.NoError(t, err)
 	require.NoError(t, eyes.PublishRequest("$JS.API.STREAM.MSG.GET.MERIT_LOGS", "merit.control.all", []byte(`{"last_by_subj":"merit.log.`+l.hand.public+`.evil"}`)))
@@ -206,8 +205,8 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Promise: a worker that floods what its team keeps fills its team's quota and no
-// more: it is refused then, and other teams work.
+// Promise: a worker that floods its team's storage fills only its team's quota. It is then
+// refused, and other teams can work.
 func TestAFloodEndsAtTheQuota(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t, natsd.Team{Name: "a", Storage: 256 << 20})

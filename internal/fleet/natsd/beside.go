@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// Door is a way in for processes of this machine that is not the server's port: no
-// TLS, and no name that stands in a certificate. Keys count as they do at the port.
+// Door is a second listener for processes on this machine. It does not use TLS, because the
+// certificate need not be valid for this machine's name. Clients need the same keys as at the
+// server's port.
 type Door struct {
 	listener net.Listener
 	stop     context.CancelFunc
 	ends     sync.WaitGroup
 }
 
-// Beside opens a door, which is closed before the server is.
+// Beside opens a local listener. Close it before the server.
 func (s *Server) Beside() (*Door, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,10 +42,10 @@ func (s *Server) Beside() (*Door, error) {
 	return d, nil
 }
 
-// URL is where the door is.
+// URL returns the address of the listener.
 func (d *Door) URL() string { return "nats://" + d.listener.Addr().String() }
 
-// Close shuts the door, and ends the connections of those who came by it.
+// Close stops the listener and closes its connections.
 func (d *Door) Close() error {
 	d.stop()
 	err := d.listener.Close()
@@ -52,8 +53,8 @@ func (d *Door) Close() error {
 	return err
 }
 
-// pass carries what one end says to the other until one of both hangs up, or ctx is
-// over. A server that is away hangs up at once.
+// pass forwards bytes in both directions until one end closes the connection or ctx is
+// canceled. If the server is not running, pass closes the connection at once.
 func (s *Server) pass(ctx context.Context, c net.Conn) {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	defer c.Close()
@@ -63,7 +64,7 @@ func (s *Server) pass(ctx context.Context, c net.Conn) {
 	}
 	var there sync.WaitGroup
 	there.Go(func() {
-		_, _ = io.Copy(inside, c) // an end that hangs up is the end
+		_, _ = io.Copy(inside, c) // a closed connection is the normal end
 		_ = inside.Close()
 	})
 	_, _ = io.Copy(c, inside)

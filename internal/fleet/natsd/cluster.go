@@ -13,17 +13,17 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ClusterNode is a server of a cluster on this machine, for tests and measurements,
-// before it is started. A cluster that others depend on is one of nats-server's own.
+// ClusterNode describes a server of a cluster on this machine, for tests and measurements. In
+// production, run nats-server.
 type ClusterNode struct {
 	Name   string
-	URL    string // where clients come in
-	Config string // the file that it is started by
-	Store  string // the folder of its streams: its disk
+	URL    string // for clients
+	Config string // configuration file
+	Store  string // folder of its streams; stands for its disk
 }
 
-// ClusterConfigure writes the files of a cluster of n servers into dir, which lets in
-// the users and nobody else.
+// ClusterConfigure writes the configuration files of a cluster of n servers into dir. The
+// cluster accepts only the given users.
 func ClusterConfigure(dir string, n int, users []User, teams []Team) ([]ClusterNode, error) {
 	text, err := Accounts(users, teams)
 	if err != nil {
@@ -55,7 +55,7 @@ cluster { name: merit, listen: %q, routes: [%s] }
 	return nodes, nil
 }
 
-// ClusterURL is where clients of a cluster come in.
+// ClusterURL returns the URL with which clients connect to a cluster.
 func ClusterURL(nodes []ClusterNode) string {
 	all := make([]string, len(nodes))
 	for i, n := range nodes {
@@ -64,7 +64,7 @@ func ClusterURL(nodes []ClusterNode) string {
 	return strings.Join(all, ",")
 }
 
-// ClusterServe runs the server of a file of configuration until ctx is over.
+// ClusterServe runs the server with a configuration file until ctx is canceled.
 func ClusterServe(ctx context.Context, config string, log *slog.Logger) error {
 	opts, err := server.ProcessConfigFile(config)
 	if err != nil {
@@ -81,9 +81,8 @@ func ClusterServe(ctx context.Context, config string, log *slog.Logger) error {
 	return nil
 }
 
-// free finds n addresses that nobody listens at. They are none of those that a
-// system gives to who calls elsewhere: a server finds its own again when it is
-// started again.
+// free finds n free local addresses. Their ports are below the range from which the system
+// assigns ports to outgoing connections, so that a restarted server finds its port free.
 func free(n int) (all []string, err error) {
 	for len(all) < n {
 		var l net.Listener
@@ -95,7 +94,7 @@ func free(n int) (all []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // all are held until all are found
+		defer l.Close() // hold all ports until all are found
 		all = append(all, l.Addr().String())
 	}
 	return all, nil

@@ -1,4 +1,4 @@
 package natsd
 
-// Follow tells of the users in a file whenever they are others than before.
+// Follow reports the users in a file whenever they change.
 var Follow = follow

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Follow lets in those who are the server's own, and whom a file of users names as it
-// changes, from what is known on, if check takes them; then it calls changed. Both may
-// be nil. End ends it.
+// Follow watches a users file and admits its users together with own, whenever the file differs
+// from known and check accepts it; then it calls changed. The arguments check and changed may
+// be nil. Calling end stops it.
 func (s *Server) Follow(path string, known Users, own []User, check func(Users) error, changed func(Users)) (end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var ends sync.WaitGroup
@@ -25,10 +25,10 @@ func (s *Server) Follow(path string, known Users, own []User, check func(Users) 
 				err = s.Admit(slices.Concat(own, users.Users), users.Teams)
 			}
 			if err != nil {
-				s.log.Error("the users stay as they were: the file cannot be taken", "file", path, "cause", err)
+				s.log.Error("the users file cannot be used; the users stay unchanged", "file", path, "cause", err)
 				return
 			}
-			s.log.Warn("the users have changed", "file", path)
+			s.log.Warn("the users changed", "file", path)
 			if changed != nil {
 				changed(users)
 			}
@@ -37,10 +37,9 @@ func (s *Server) Follow(path string, known Users, own []User, check func(Users) 
 	return func() error { cancel(); ends.Wait(); return nil }
 }
 
-// follow tells each of the users in a file whenever they are others than before, at
-// first than known, until ctx ends, and of the problems of a file that cannot be
-// taken. It looks every so often, and reads a file that it found the same twice: who
-// writes into it may need a moment.
+// follow calls each with the users in a file whenever they change, starting from known, and
+// with the problems of an invalid file, until ctx is canceled. It checks the file at intervals
+// and reads it once it stayed unchanged for one interval, because a writer may not be done.
 func follow(ctx context.Context, path string, known Users, every time.Duration, each func(Users, error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -66,7 +65,7 @@ func follow(ctx context.Context, path string, known Users, every time.Duration, 
 	}
 }
 
-// version is by what a file is known to have changed.
+// version identifies a state of a file.
 type version struct {
 	at   time.Time
 	size int64

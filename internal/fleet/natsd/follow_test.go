@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
-// Promise: a change of a file of users is told once, a wrong file with every problem
-// of it, and what is no change is not told.
+// Promise: a change of a users file is reported once, an invalid file with every problem, and
+// an unchanged file not at all.
 func TestFollow(t *testing.T) {
 	testneeds.NotShort(t)
 	_, a := pair(t)

@@ -13,15 +13,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// look is how often a server looks whether its streams still take messages, and
-// while they do not, whether they would.
+// look is how often a server checks whether its streams can be written or, after a failure,
+// whether the disk works again.
 const look = time.Second
 
-// heal begins anew when the disk has failed. A stream that could not be written
-// once, because the disk was full, takes nothing any more until its server starts
-// again, whether there is room or not: nobody is told, and who sends to it waits.
-// So this server closes, which everybody sees, and starts again in this process as
-// soon as there is room.
+// heal restarts the server after a disk failure. A JetStream stream that failed to write once,
+// such as on a full disk, accepts nothing until its server restarts, even when there is space
+// again. Senders get no error and wait. So heal shuts the server down, which clients notice,
+// and starts it again in this process when the disk has space.
 func (s *Server) heal(ctx context.Context, again func(context.Context) (*server.Server, error)) {
 	defer close(s.healed)
 	tick := time.NewTicker(look)
@@ -36,29 +35,29 @@ func (s *Server) heal(ctx context.Context, again func(context.Context) (*server.
 			if failed = unwritten(s.s); failed == nil {
 				continue
 			}
-			s.log.Error("the disk of the fleet's server fails, as when it is full: nobody is let in until it takes what is written again", "dir", s.dir, "cause", failed)
+			s.log.Error("the disk of the fleet's server fails or is full; the server is closed until the disk can be written again", "dir", s.dir, "cause", failed)
 			s.mutex.Lock()
-			s.s.Shutdown() // what it could not write is lost either way
+			s.s.Shutdown() // what it could not write is lost in any case
 			s.mutex.Unlock()
 			s.s.WaitForShutdown()
 		}
 		if err := writable(s.dir); err != nil {
-			s.log.Debug("the disk still fails", "dir", s.dir, "cause", err)
+			s.log.Debug("the disk still cannot be written", "dir", s.dir, "cause", err)
 			continue
 		}
 		next, err := again(ctx)
 		if err != nil {
-			s.log.Error("the disk takes what is written again, and the server of the fleet cannot start; trying again", "dir", s.dir, "cause", err)
+			s.log.Error("the disk works again, but the fleet's server cannot start; retrying", "dir", s.dir, "cause", err)
 			continue
 		}
 		s.mutex.Lock()
 		s.s, failed = next, nil
 		s.mutex.Unlock()
-		s.log.Warn("the disk has room again: the server of the fleet has started anew on what it had kept", "dir", s.dir)
+		s.log.Warn("the disk works again; the fleet's server has restarted with its stored queues", "dir", s.dir)
 	}
 }
 
-// unwritten is why streams of a server take nothing any more; nil if they do.
+// unwritten returns why streams of a server accept no messages, or nil if they do.
 func unwritten(s *server.Server) error {
 	h := s.Healthz(&server.HealthzOptions{Details: true})
 	for _, e := range h.Errors {
@@ -69,10 +68,10 @@ func unwritten(s *server.Server) error {
 	return nil
 }
 
-// room is how many bytes a disk must take before it is believed.
+// room is how many bytes must be writable before the server restarts.
 const room = 16 << 20
 
-// writable is why a folder does not take room bytes.
+// writable returns an error if room bytes cannot be written to a folder.
 func writable(dir string) error {
 	name := filepath.Join(dir, "merit.room")
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -23,12 +23,12 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
-// smallDisk is set in a process that may mount a disk of its own, to its folder.
+// smallDisk is set to the folder of a small disk in a process that may mount one.
 const smallDisk = "MERIT_TEST_SMALL_DISK"
 
-// Promise: a server whose disk was full takes messages again as soon as there is
-// room, from those who came by its port and from its own process, without that
-// anybody starts it again; what it had kept is there; and it says both.
+// Promise: a server whose disk was full accepts messages again as soon as there is space, from
+// its port and from its own process, without a restart by hand. It keeps its data and logs both
+// events.
 func TestGoesOnAfterAFullDisk(t *testing.T) {
 	testneeds.Slow(t, "fills a disk")
 	if dir := os.Getenv(smallDisk); dir != "" {
@@ -89,12 +89,12 @@ func fillAndFree(t *testing.T, dir string) {
 	_, err = stream.GetLastMsgForSubject(t.Context(), "s.before")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	for _, what := range []string{"the disk of the fleet's server fails", "no space left on device", "the server of the fleet has started anew"} {
+	for _, what := range []string{"the disk of the fleet's server fails", "no space left on device", "the fleet's server has restarted"} {
 		require.Contains(t, said.String(), what, fmt.Sprint(said.String()))
 	}
 }
 
-// zeros is as long as one reads it.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }

@@ -6,24 +6,24 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Role is what somebody may do.
+// Role determines what a user may do.
 type Role string
 
 // The roles.
 const (
-	Coordinator Role = "coordinator" // makes the queue, submits work, takes results, sees and drains workers
-	Worker      Role = "worker"      // takes work, gives results, says how it is
+	Coordinator Role = "coordinator" // makes the queue, submits work, receives results, sees and drains workers
+	Worker      Role = "worker"      // takes work, returns results, reports its state
 	Watcher     Role = "watcher"     // sees workers, queues and logs
 )
 
-// User is somebody whom a server lets in.
+// User is a user whom a server accepts.
 type User struct {
-	Key  string // public: U and 55 letters and digits
+	Key  string // public key: U and 55 letters and digits
 	Role Role
-	Team string // sees nothing of others; empty is DefaultTeam
+	Team string // isolated from other teams; empty means DefaultTeam
 }
 
-// NewKey makes a pair. The seed is the secret: nothing but it proves who has it.
+// NewKey makes a pair of keys. The seed is the private key.
 func NewKey() (seed []byte, public string, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -40,21 +40,20 @@ func NewKey() (seed []byte, public string, err error) {
 func Public(seed []byte) (string, error) {
 	pair, err := nkeys.FromSeed(seed)
 	if err != nil {
-		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, What: "the key is no nkey seed", Hint: "make one with the command that makes keys"}
+		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, What: "the key is not an nkey seed", Hint: "make one with merit fleet keygen"}
 	}
 	defer pair.Wipe()
 	return pair.PublicKey()
 }
 
-// Permissions are subjects that a role may publish to and hear, for the user
-// with a public key. None of both is everything in the user's account.
+// Permissions returns the subjects that a role may publish and subscribe to, for the user with
+// a public key. If both are nil, the user may use all subjects of its account.
 //
-// The server minds to where one publishes, and not to where one has it answer: what
-// a key may read must never be what it, or a key of another role, may write, or else
-// it can have the server send that anywhere, such as an order to other workers. So a
-// worker reads only what coordinators write, and a watcher only answers that the
-// server wraps. What a worker says and gives has its key in the subject where the
-// queue allows that.
+// The server checks the subject that a client publishes to, but not the reply subject. If a key
+// could read what it, or a key of another role, may write, it could make the server send that
+// anywhere, for example as an order to other workers. So a worker reads only what coordinators
+// write, and a watcher reads only answers that the server wraps. A worker's messages and
+// results have its key in the subject where the queue allows that.
 func (r Role) Permissions(public string) (publish, subscribe []string) {
 	inbox := "_INBOX_" + public + ".>"
 	switch r {

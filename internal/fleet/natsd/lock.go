@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// lock keeps other servers out of a folder, which would damage its streams, until
-// the file is closed or the process ends, however it ends.
+// lock keeps other servers out of a folder, because two servers would damage the streams. The
+// lock lasts until the file is closed or the process exits for any reason.
 func lock(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func lock(dir string) (*os.File, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: dir, What: "another server keeps its streams in this folder", Hint: "give each server a folder, or stop the other one"}
+			return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: dir, What: "another server uses this folder for its streams", Hint: "use another folder, or stop the other server"}
 		}
 		return nil, err
 	}

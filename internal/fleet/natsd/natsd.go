@@ -1,6 +1,6 @@
-// Package natsd runs a NATS server with JetStream in this process, and says who may
-// do what there: users are known by their nkeys, which are pairs of Ed25519 keys. It is
-// the only package that knows the server's library.
+// Package natsd runs a NATS server with JetStream in this process and defines what its users
+// may do. Users authenticate with nkeys, which are pairs of Ed25519 keys. Only this package
+// imports the server's library.
 package natsd
 
 import (
@@ -20,44 +20,44 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Options say what a server is like.
+// Options configure a server.
 type Options struct {
-	// Dir is where it keeps streams; it is made if it does not exist.
+	// Dir is the folder for streams. It is created if it does not exist.
 	Dir string
-	// Listen is where clients of other processes come in, as HOST:PORT; port 0
-	// takes a free one. Empty opens no port: only this process comes in.
+	// Listen is the address for clients in other processes, as HOST:PORT; port 0 selects a free
+	// port. If Listen is empty, only this process can connect.
 	Listen string
-	// Users are let in, and nobody else; none lets everybody in who reaches it,
-	// which must be this machine only.
+	// Users are the only users that the server accepts. If empty, the server accepts every
+	// client, and must listen only on this machine.
 	Users []User
-	// Teams have quotas. Users of a team that is not among them share what there is.
+	// Teams have quotas. Users of other teams have none.
 	Teams []Team
-	// TLS, if it is set, is spoken with everybody who comes by the port. Beyond
-	// this machine a server wants it, and users.
+	// TLS, if not nil, is used for all connections to the port. To accept other machines, the
+	// server needs TLS and Users.
 	TLS *tls.Config
-	// Log is told what the server says; nil = nobody.
+	// Log receives the server's log; nil discards it.
 	Log *slog.Logger
 }
 
-// Server is a server that runs. After its disk was full it goes on by itself.
+// Server is a running server. It recovers by itself after its disk was full.
 type Server struct {
 	url    string
 	dir    string
 	log    *slog.Logger
 	lock   *os.File
 	stop   context.CancelFunc // of heal
-	healed chan struct{}      // closed when it has ended
+	healed chan struct{}      // closed when heal has returned
 
-	mutex sync.Mutex // of what follows; heal alone writes s
+	mutex sync.Mutex // guards the fields below; only heal writes s
 	s     *server.Server
-	o     Options         // of the next start
+	o     Options         // for the next start
 	kept  map[string]bool // teams that had users since the start
 }
 
-// MaxPayload is how many bytes a message may have.
+// MaxPayload is the largest size of a message, in bytes.
 const MaxPayload = 1 << 20
 
-// Start starts a server and waits until it can be used.
+// Start starts a server and waits until it accepts connections.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -76,12 +76,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	first, err := run(ctx, opts, o.Log)
 	if err != nil {
-		held.Close() // it holds nothing but the lock
+		held.Close() // the file only holds the lock
 		return nil, unstarted(o, err)
 	}
 	s := &Server{url: first.ClientURL(), dir: o.Dir, log: o.Log, lock: held, healed: make(chan struct{}), s: first, kept: map[string]bool{}}
 	if a, ok := first.Addr().(*net.TCPAddr); ok {
-		o.Listen = net.JoinHostPort(opts.Host, strconv.Itoa(a.Port)) // who comes again finds it there
+		o.Listen = net.JoinHostPort(opts.Host, strconv.Itoa(a.Port)) // a restart listens on the same port
 	}
 	s.o = o
 	s.keep(o.Users)
@@ -98,7 +98,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// modern is c without old versions of TLS: both ends are of today.
+// modern returns c restricted to TLS 1.3 and later, which all Merit clients support.
 func modern(c *tls.Config) *tls.Config {
 	if c == nil {
 		return nil
@@ -114,7 +114,8 @@ func modern(c *tls.Config) *tls.Config {
 	return c
 }
 
-// server are o as the server has them, with accounts for the teams of kept, too.
+// server returns the library's options for o. Teams in kept get accounts even if they have no
+// users.
 func (o Options) server(kept map[string]bool) (*server.Options, error) {
 	opts := &server.Options{
 		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true,
@@ -139,33 +140,32 @@ func (o Options) server(kept map[string]bool) (*server.Options, error) {
 	return opts, accounts(opts, o.Users, o.Teams, kept)
 }
 
-// Admit lets these users in from now on, with the quotas of these teams, and nobody
-// else: who is connected and is not among them any more is thrown out, and the
-// others go on undisturbed. On an error everything stays as it was. A server that
-// everybody on this machine may use, or one that is to become so, must be started anew.
+// Admit replaces the accepted users and the quotas of teams. The server disconnects users who
+// are no longer accepted and does not disturb the others. On an error nothing changes. A server
+// cannot change between having users and having none; restart it instead.
 func (s *Server) Admit(users []User, teams []Team) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if (len(users) == 0) != (len(s.o.Users) == 0) {
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: s.url, What: "a server that runs with users cannot go on without, nor the other way round", Hint: "stop it and start it again"}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: s.url, What: "a running server cannot change between having users and having none", Hint: "stop it and start it again"}
 	}
 	o := s.o
 	o.Users, o.Teams = users, teams
 	opts, err := o.server(s.kept)
-	if err == nil && s.s.Running() { // else heal starts one with them
+	if err == nil && s.s.Running() { // else heal starts the server with them
 		err = s.s.ReloadOptions(opts)
 	}
 	if err != nil {
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: s.url, What: "the server cannot take these users while it runs", Err: err, Hint: "stop it and start it again: nothing of its queues is lost"}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: s.url, What: "the running server cannot apply these users", Err: err, Hint: "restart the server; its queues are kept"}
 	}
 	s.o = o
 	s.keep(users)
 	return nil
 }
 
-// keep remembers the teams of users. While the server runs they keep their accounts:
-// one that is taken away leaves its streams open, and made again it opens their files
-// a second time.
+// keep remembers the teams of users. They keep their accounts while the server runs: an account
+// that is removed leaves its streams open, and creating it again would open the files of the
+// streams a second time.
 func (s *Server) keep(users []User) {
 	for _, u := range users {
 		s.kept[cmp.Or(u.Team, DefaultTeam)] = true
@@ -176,20 +176,20 @@ func unstarted(o Options, err error) error {
 	if f := fault.As(err); f != nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: o.Listen, What: "the server of the fleet cannot start", Err: err, Hint: fmt.Sprintf("look at the address and at the folder %s", o.Dir)}
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: o.Listen, What: "the fleet's server cannot start", Err: err, Hint: fmt.Sprintf("check the address and the folder %s", o.Dir)}
 }
 
-// InProcessConn is a connection of this process; it is for nats.InProcessServer.
+// InProcessConn returns a connection within this process, for nats.InProcessServer.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.s.InProcessConn()
 }
 
-// URL is where clients of other processes come in.
+// URL returns the address for clients in other processes.
 func (s *Server) URL() string { return s.url }
 
-// Close ends the server and waits for it.
+// Close shuts the server down and waits for it.
 func (s *Server) Close() error {
 	s.stop()
 	<-s.healed

@@ -24,26 +24,26 @@ import (
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
 
-// Promise: a server that other machines reach wants keys and a certificate, and
-// says so of both at once; one of this machine needs none.
+// Promise: a server that other machines can reach needs keys and a certificate, and reports
+// both at once if missing. A server for this machine needs none.
 func TestListensBeyondThisMachineOnlyWithLocks(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:4222"} {
 		_, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: listen})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused), listen)
-		require.ErrorContains(t, err, "no key is known")
-		require.ErrorContains(t, err, "there is no certificate")
+		require.ErrorContains(t, err, "needs a list of accepted keys")
+		require.ErrorContains(t, err, "no certificate is given")
 	}
 	_, public, err := natsd.NewKey()
 	require.NoError(t, err)
 	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "0.0.0.0:0", Users: []natsd.User{{Key: public, Role: natsd.Worker}}})
-	require.ErrorContains(t, err, "there is no certificate")
+	require.ErrorContains(t, err, "no certificate is given")
 	s, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 }
 
-// Promise: a server that cannot listen, or whose folder another one has, says so
-// and leaves nothing behind.
+// Promise: a server that cannot listen, or whose folder another server uses, reports it and
+// leaves nothing behind.
 func TestStartsOrSaysWhyNot(t *testing.T) {
 	testneeds.NotShort(t)
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestStartsOrSaysWhyNot(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// end is somebody with a key.
+// end is a client with a key.
 type end struct {
 	seed   []byte
 	public string
@@ -110,7 +110,7 @@ func (l locked) options(who end) queue.Options {
 	return queue.Options{URL: l.url, TLS: l.tls, Seed: who.seed, Name: "test", Build: "b", Patience: time.Minute}
 }
 
-// raw is a connection that minds no rules.
+// raw is a connection that ignores the protocol.
 func (l locked) raw(t *testing.T, who end) (*nats.Conn, njs.JetStream, <-chan error) {
 	pair, err := nkeys.FromSeed(who.seed)
 	require.NoError(t, err)
@@ -124,8 +124,8 @@ func (l locked) raw(t *testing.T, who end) (*nats.Conn, njs.JetStream, <-chan er
 	return nc, js, hurt
 }
 
-// Promise: who has no key, an unknown one, no TLS or does not know the server's
-// certificate does not come in, and is told why.
+// Promise: a client without a key, with an unknown key, without TLS or without trust in the
+// server's certificate cannot connect, and gets the reason.
 func TestStrangersStayOut(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t)
@@ -147,8 +147,8 @@ func TestStrangersStayOut(t *testing.T) {
 	}
 }
 
-// Promise: teams share nothing: each has its own queue, results and contents, and
-// no more connections than it may have.
+// Promise: teams share nothing. Each has its own queue, results and contents, and at most its
+// number of connections.
 func TestTeamsShareNothing(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t)
@@ -191,7 +191,7 @@ func TestTeamsShareNothing(t *testing.T) {
 	require.ErrorContains(t, err, "maximum account active connections")
 }
 
-// Promise: a worker can do nothing but a worker's work, and a watcher only looks.
+// Promise: a worker can do only a worker's work, and a watcher can only look.
 func TestRolesAreHeld(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t)
@@ -245,8 +245,8 @@ func TestRolesAreHeld(t *testing.T) {
 	}
 }
 
-// Promise: a coordinator's key drains a worker and hears from it that it was
-// heard, under the permissions that workers have.
+// Promise: a coordinator's key can drain a worker and receives its confirmation, with the
+// permissions that workers have.
 func TestAWorkerSaysThatItDrains(t *testing.T) {
 	testneeds.NotShort(t)
 	l := lock(t)
@@ -272,8 +272,8 @@ func TestAWorkerSaysThatItDrains(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// heard makes a publish that has no answer an error, so that only what the server
-// says counts.
+// heard turns a publish without a response into an error, so that only what the server reports
+// counts.
 func heard(err error, nc *nats.Conn) error {
 	return errors.Join(err, nc.Flush(), errors.New("no answer"))
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// maxSeed bounds the file of a secret key, in bytes.
+// maxSeed is the largest size of a private key file, in bytes.
 const maxSeed = 4096
 
-// ReadSeed reads the file of a secret key, which nobody but its owner may read, as
-// far as the system says who may: on Windows the mode of a file does not.
+// ReadSeed reads a private key file. It returns an error if others than the owner can read the
+// file, except on Windows, where the file mode does not show that.
 func ReadSeed(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -32,23 +32,23 @@ func ReadSeed(path string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSeed+1))
 	if err != nil {
-		return nil, unread(path, "the key cannot be read", err, "name the file that merit fleet keygen has made")
+		return nil, unread(path, "the key cannot be read", err, "name a file that merit fleet keygen made")
 	}
 	seed := []byte(strings.TrimSpace(string(text)))
 	if _, err := Public(seed); err != nil || len(text) > maxSeed {
-		return nil, invalid(path, "it is no secret key", "name the file that merit fleet keygen has made")
+		return nil, invalid(path, "the file does not hold a private key", "name a file that merit fleet keygen made")
 	}
 	return seed, nil
 }
 
-// WriteSeed writes a secret key to a new file that only its owner may read. A file
-// that is there stays.
+// WriteSeed writes a private key to a new file that only its owner may read. It returns an
+// error if the file exists.
 func WriteSeed(path string, seed []byte) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "a file is there already", Hint: "keep it: name another one, or move it away", Err: err}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "the file already exists", Hint: "name another file, or move this one away", Err: err}
 	}
 	if err := renameio.WriteFile(path, append(slices.Clone(seed), '\n'), 0o600); err != nil {
-		return unread(path, "the key cannot be written", err, "see the cause")
+		return unread(path, "the key cannot be written", err, "check the folder and its permissions")
 	}
 	return nil
 }

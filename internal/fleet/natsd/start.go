@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// run starts a server and waits until it takes connections.
+// run starts a server and waits until it accepts connections.
 func run(ctx context.Context, opts *server.Options, to *slog.Logger) (*server.Server, error) {
 	s, err := server.NewServer(opts)
 	if err != nil {
@@ -33,11 +33,11 @@ func run(ctx context.Context, opts *server.Options, to *slog.Logger) (*server.Se
 	return s, nil
 }
 
-// said takes what the server says. What it calls fatal keeps it from starting, and
-// ends nothing here.
+// said forwards the server's log to a slog.Logger. A message at level fatal makes the start
+// fail; it does not exit this process.
 type said struct {
 	to    *slog.Logger
-	fatal chan error // of room for one: the first counts
+	fatal chan error // has room for one message; the first counts
 }
 
 // Noticef implements server.Logger.

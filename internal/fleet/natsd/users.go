@@ -18,49 +18,48 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// DefaultTeam is the team of users who are in no other.
+// DefaultTeam is the team of users who name none.
 const DefaultTeam = "merit"
 
-// Team is who shares a fleet. What a team has, nobody of another team sees.
+// Team is a set of users who share a fleet. Teams cannot see each other's data.
 type Team struct {
 	Name        string
-	Storage     int64 // bytes of disk that its queues, results and contents may take; 0 = what the server has
-	Connections int   // ends that may be connected at one time; 0 = any number
+	Storage     int64 // largest disk usage in bytes of its queues, results and contents; 0 = no quota
+	Connections int   // largest number of connections at the same time; 0 = no limit
 }
 
-// Users is who may come to a server.
+// Users are the users and teams of a users file.
 type Users struct {
 	Users []User
-	Teams []Team // by name: every one that a user is in, and others that the file names
+	Teams []Team // sorted by name: the teams of all users, and others that the file names
 }
 
-// maxUsers bounds a file of users, in bytes: some 10,000 lines.
+// maxUsers is the largest size of a users file in bytes, about 10,000 lines.
 const maxUsers = 1 << 20
 
-// ReadUsers reads a file of users. The error has every problem of it, with its
-// line.
+// ReadUsers reads a users file. The error lists every problem with its line.
 func ReadUsers(path string) (Users, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Users{}, unread(path, "the users cannot be read", err, "make the file with the command that makes keys")
+		return Users{}, unread(path, "the users file cannot be read", err, "make it with merit fleet keygen ROLE FILE --users USERS")
 	}
 	defer f.Close() // only read
 	text, err := io.ReadAll(io.LimitReader(f, maxUsers+1))
 	if err != nil {
-		return Users{}, unread(path, "the users cannot be read", err, "see the cause")
+		return Users{}, unread(path, "the users file cannot be read", err, "check that it is a readable file")
 	}
 	return ParseUsers(path, string(text))
 }
 
-// ParseUsers reads the text of a file of users, which errors call name. A line is
+// ParseUsers parses the text of a users file; errors refer to it by name. The lines are
 //
 //	KEY ROLE [TEAM]
 //	team NAME [storage=20GiB] [connections=100]
 //
-// and what follows # is a comment.
+// and # starts a comment.
 func ParseUsers(name, text string) (Users, error) {
 	if len(text) > maxUsers || !utf8.ValidString(text) {
-		return Users{}, invalid(name, "it is too large, or no text", "give each team a server of its own")
+		return Users{}, invalid(name, "the file is larger than 1 MiB or is not UTF-8 text", "use a separate server for each team")
 	}
 	var u Users
 	var problems []error
@@ -75,7 +74,7 @@ func ParseUsers(name, text string) (Users, error) {
 		}
 	}
 	if len(problems) == 0 && len(u.Users) == 0 {
-		problems = append(problems, invalid(name, "it names nobody", "add a line KEY ROLE for each key"))
+		problems = append(problems, invalid(name, "the file lists no users", "add a line KEY ROLE for each key"))
 	}
 	for _, user := range u.Users {
 		u.team(user.Team)
@@ -84,33 +83,33 @@ func ParseUsers(name, text string) (Users, error) {
 	return u, errors.Join(problems...)
 }
 
-// add adds what one line says.
+// add adds the user or team of one line.
 func (u *Users) add(where string, words []string) error {
 	if words[0] == "team" {
 		return u.addTeam(where, words[1:])
 	}
 	if len(words) < 2 || len(words) > 3 {
-		return invalid(where, "it is neither KEY ROLE TEAM nor team NAME", "write the public key, one of coordinator, worker and watcher, and perhaps a team")
+		return invalid(where, "the line is neither KEY ROLE [TEAM] nor team NAME", "write the public key, then coordinator, worker or watcher, and optionally a team")
 	}
 	user := User{Key: words[0], Role: Role(words[1]), Team: DefaultTeam}
 	if len(words) == 3 {
 		user.Team = words[2]
 	}
 	switch {
-	case nkeys.IsValidPublicUserKey(user.Key) && len(user.Key) == 56: // of a seed the error must show nothing
+	case nkeys.IsValidPublicUserKey(user.Key) && len(user.Key) == 56: // an error must not show any part of a seed
 	case strings.HasPrefix(user.Key, "SU"):
-		return invalid(where, "it holds a secret key", "write the public key, which begins with U, and make a new pair: this one was shown")
+		return invalid(where, "the line contains a private key", "make a new pair of keys, because this one is exposed, and write its public key, which begins with U")
 	default:
-		return invalid(where, "its first word is no public key", "write the key that begins with U")
+		return invalid(where, "the first word is not a public key", "write the key that begins with U")
 	}
 	if !slices.Contains([]Role{Coordinator, Worker, Watcher}, user.Role) {
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: where, What: fmt.Sprintf("%.40q is no role", user.Role), Hint: "use coordinator, worker or watcher", Allowed: []string{string(Coordinator), string(Worker), string(Watcher)}}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: where, What: fmt.Sprintf("%.40q is not a role", user.Role), Hint: "use coordinator, worker or watcher", Allowed: []string{string(Coordinator), string(Worker), string(Watcher)}}
 	}
 	if !queue.Word(user.Team) {
-		return invalid(where, fmt.Sprintf("%.40q cannot name a team", user.Team), "use letters, digits and dashes, 32 at most")
+		return invalid(where, fmt.Sprintf("%.40q is not a valid team name", user.Team), "use at most 32 letters, digits and dashes")
 	}
 	if slices.ContainsFunc(u.Users, func(other User) bool { return other.Key == user.Key }) {
-		return invalid(where, "the key has a line above", "give everybody a key")
+		return invalid(where, "the key already appears on an earlier line", "use a separate key for each user")
 	}
 	u.Users = append(u.Users, user)
 	return nil
@@ -118,7 +117,7 @@ func (u *Users) add(where string, words []string) error {
 
 func (u *Users) addTeam(where string, words []string) error {
 	if len(words) == 0 || !queue.Word(words[0]) {
-		return invalid(where, "the team has no name", "use letters, digits and dashes, 32 at most")
+		return invalid(where, "the team has no valid name", "use at most 32 letters, digits and dashes")
 	}
 	t := u.team(words[0])
 	for _, word := range words[1:] {
@@ -130,10 +129,10 @@ func (u *Users) addTeam(where string, words []string) error {
 		case "connections":
 			t.Connections, err = strconv.Atoi(value)
 			if t.Connections < 1 || t.Connections > 1<<20 {
-				err = errors.New("from 1 to 1048576")
+				err = errors.New("must be from 1 to 1048576")
 			}
 		default:
-			err = errors.New("there is storage= and connections=")
+			err = errors.New("only storage= and connections= exist")
 		}
 		if err != nil {
 			return invalid(where, fmt.Sprintf("%.40q is not allowed", word), "write storage=20GiB or connections=100")
@@ -142,7 +141,7 @@ func (u *Users) addTeam(where string, words []string) error {
 	return nil
 }
 
-// team returns the team of a name, which is added if it is not there.
+// team returns the team with a name, and adds it if it does not exist.
 func (u *Users) team(name string) *Team {
 	i := slices.IndexFunc(u.Teams, func(t Team) bool { return t.Name == name })
 	if i < 0 {
@@ -152,13 +151,13 @@ func (u *Users) team(name string) *Team {
 	return &u.Teams[i]
 }
 
-// size reads a number of bytes: 500MiB, 20GiB, 1TiB.
+// size parses a number of bytes such as 500MiB, 20GiB or 1TiB.
 func size(text string) (int64, error) {
 	for unit, shift := range map[string]int{"MiB": 20, "GiB": 30, "TiB": 40} {
 		if digits, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseInt(digits, 10, 22)
 			if err != nil || n < 1 {
-				return 0, errors.New("no size")
+				return 0, errors.New("not a size")
 			}
 			return n << shift, nil
 		}
@@ -166,12 +165,12 @@ func size(text string) (int64, error) {
 	return 0, errors.New("no unit")
 }
 
-// AddUser adds a line to a file of users, which is made if it is not there. What
-// stands there stays as it is; the result is a valid file, or nothing changes.
+// AddUser adds a line to a users file and creates the file if it does not exist. Existing lines
+// stay unchanged. If the result would be invalid, AddUser returns an error and changes nothing.
 func AddUser(path, line string) error {
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return unread(path, "the users cannot be read", err, "see the cause")
+		return unread(path, "the users file cannot be read", err, "check that it is a readable file")
 	}
 	text := string(before)
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -182,7 +181,7 @@ func AddUser(path, line string) error {
 		return err
 	}
 	if err := renameio.WriteFile(path, []byte(text), 0o644); err != nil {
-		return unread(path, "the users cannot be written", err, "see the cause")
+		return unread(path, "the users file cannot be written", err, "check the folder and its permissions")
 	}
 	return nil
 }

@@ -18,8 +18,7 @@ func pair(t testing.TB) (seed []byte, public string) {
 	return seed, public
 }
 
-// Promise: a file of users says who may do what, in which team, and how much a
-// team may have.
+// Promise: a users file determines roles, teams and the quotas of teams.
 func TestUsers(t *testing.T) {
 	_, a := pair(t)
 	_, b := pair(t)
@@ -32,27 +31,27 @@ func TestUsers(t *testing.T) {
 	}, got)
 }
 
-// Promise: every wrong line is named at once, what to write is said, and a secret
-// that was put there by mistake is not shown.
+// Promise: all invalid lines are reported at once with what to write, and a private key in the
+// file by mistake is not shown.
 func TestUsersRefusesWrongLines(t *testing.T) {
 	seed, a := pair(t)
 	for line, says := range map[string]string{
-		"":                              "names nobody",
-		"x worker":                      "no public key",
-		a[:55] + " worker":              "no public key",
-		string(seed) + " worker":        "holds a secret key",
-		a + " boss":                     "is no role",
-		a + " worker a.b":               "cannot name a team",
-		a + " worker a b":               "neither KEY ROLE TEAM",
-		a:                               "neither KEY ROLE TEAM",
-		a + " worker\n" + a + " worker": "users:2: the key has a line above",
-		"team":                          "the team has no name",
+		"":                              "lists no users",
+		"x worker":                      "not a public key",
+		a[:55] + " worker":              "not a public key",
+		string(seed) + " worker":        "contains a private key",
+		a + " boss":                     "is not a role",
+		a + " worker a.b":               "is not a valid team name",
+		a + " worker a b":               "neither KEY ROLE [TEAM]",
+		a:                               "neither KEY ROLE [TEAM]",
+		a + " worker\n" + a + " worker": "users:2: the key already appears",
+		"team":                          "the team has no valid name",
 		"team a storage=1":              "not allowed",
 		"team a storage=99999999TiB":    "not allowed",
 		"team a storage=-1GiB":          "not allowed",
 		"team a connections=0":          "not allowed",
 		"team a shares=1":               "not allowed",
-		"\xff":                          "no text",
+		"\xff":                          "not UTF-8 text",
 	} {
 		_, err := natsd.ParseUsers("users", line)
 		require.ErrorContains(t, err, says, line)
@@ -65,7 +64,7 @@ func TestUsersRefusesWrongLines(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Missing))
 }
 
-// Promise: a line is added to a file that is whole afterwards, or unchanged.
+// Promise: adding a line leaves the file complete or unchanged.
 func TestAddUser(t *testing.T) {
 	_, a := pair(t)
 	_, b := pair(t)
@@ -82,8 +81,8 @@ func TestAddUser(t *testing.T) {
 	require.Equal(t, text, again)
 }
 
-// Promise: a secret key is kept from others, never overwritten, and not taken
-// from a file that others may read.
+// Promise: a private key file is not readable by others, is never overwritten, and is refused
+// if others may read it.
 func TestSeed(t *testing.T) {
 	seed, public := pair(t)
 	path := filepath.Join(t.TempDir(), "worker.seed")
@@ -105,12 +104,11 @@ func TestSeed(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(wrong), 0o600))
 		require.NoError(t, os.Chmod(path, 0o600))
 		_, err = natsd.ReadSeed(path)
-		require.ErrorContains(t, err, "no secret key")
+		require.ErrorContains(t, err, "not hold a private key")
 	}
 }
 
-// Promise: whatever a file of users holds, it is read or refused, and what is
-// read is in bounds.
+// Promise: any text of a users file is either read within limits or refused.
 func FuzzUsers(f *testing.F) {
 	_, a := pair(f)
 	f.Add(a + " worker robots\nteam robots storage=20GiB connections=100\n")

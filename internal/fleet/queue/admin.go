@@ -16,10 +16,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Admin looks at a fleet, and tells workers to go.
+// Admin inspects a fleet and drains workers.
 type Admin struct{ *conn }
 
-// Look comes to a server as an admin. It makes nothing there.
+// Look connects to a server as an admin. It creates nothing on the server.
 func Look(ctx context.Context, o Options) (*Admin, error) {
 	o.Build = "admin"
 	c, err := connect(ctx, o)
@@ -29,38 +29,38 @@ func Look(ctx context.Context, o Options) (*Admin, error) {
 	return &Admin{c}, nil
 }
 
-// Close leaves.
+// Close disconnects.
 func (a *Admin) Close() error {
 	a.nc.Close()
 	return nil
 }
 
-// Status is how the fleet is now: what workers last said of themselves, and the queues.
+// Status returns the workers' last reports and the state of the queues.
 func (a *Admin) Status(ctx context.Context) (*Status, error) { return a.status(ctx) }
 
-// Status is how the fleet is now, as Admin's.
+// Status returns the same as Admin.Status.
 func (r *Remote) Status(ctx context.Context) (*Status, error) { return r.status(ctx) }
 
 func (c *conn) status(ctx context.Context) (*Status, error) {
 	s := &Status{Workers: []Worker{}, Queues: []Queue{}}
 	there, _, err := c.subjects(ctx, workersStream, "merit.worker.>")
-	if errors.Is(err, jetstream.ErrStreamNotFound) { // nobody has asked for anything yet
+	if errors.Is(err, jetstream.ErrStreamNotFound) { // no run has created the streams yet
 		s.Workers, err = c.listen(ctx)
 		return s, err
 	}
 	if err != nil {
-		return nil, c.explain(err, "the workers cannot be seen")
+		return nil, c.explain(err, "the workers cannot be listed")
 	}
 	stream, err := c.stream(ctx, workersStream)
 	if err != nil {
-		return nil, c.explain(err, "the workers cannot be seen")
+		return nil, c.explain(err, "the workers cannot be listed")
 	}
 	names := slices.Collect(maps.Keys(there))
 	said, err := ask(ctx, len(names), func(ctx context.Context, i int) (*jetstream.RawStreamMsg, error) {
 		return stream.GetLastMsgForSubject(ctx, names[i])
 	})
 	if err != nil {
-		return nil, c.explain(err, "the workers cannot be seen")
+		return nil, c.explain(err, "the workers cannot be listed")
 	}
 	for _, m := range said {
 		if w, err := decodeWorker(m.Subject, m.Data); err == nil && w.Slots > 0 {
@@ -70,19 +70,19 @@ func (c *conn) status(ctx context.Context) (*Status, error) {
 	}
 	slices.SortFunc(s.Workers, byName)
 	if s.Queues, err = c.queued(ctx); err != nil {
-		return nil, c.explain(err, "the queues cannot be seen")
+		return nil, c.explain(err, "the queues cannot be listed")
 	}
 	dead, err := c.js.Stream(ctx, deadStream)
 	if err != nil {
-		return nil, c.explain(err, "the shards that were given up cannot be seen")
+		return nil, c.explain(err, "the shards that were given up cannot be counted")
 	}
 	s.Dead = dead.CachedInfo().State.Msgs
 	return s, nil
 }
 
-// ask has messages of a stream brought, many at one time, and returns those that are
-// there. Streams are read one message after the other: a watcher that might have the
-// server send what workers write to where it likes could speak for a coordinator.
+// ask fetches n messages of a stream, many at the same time, and returns those that exist. It
+// uses one request for each message instead of a consumer: a watcher that could make the server
+// deliver workers' messages to any subject could pose as a coordinator.
 func ask(ctx context.Context, n int, get func(ctx context.Context, i int) (*jetstream.RawStreamMsg, error)) ([]*jetstream.RawStreamMsg, error) {
 	all := make([]*jetstream.RawStreamMsg, n)
 	many, ctx := errgroup.WithContext(ctx)
@@ -90,7 +90,7 @@ func ask(ctx context.Context, n int, get func(ctx context.Context, i int) (*jets
 	for i := range all {
 		many.Go(func() (err error) {
 			if all[i], err = get(ctx, i); errors.Is(err, jetstream.ErrMsgNotFound) {
-				all[i], err = nil, nil // it is gone
+				all[i], err = nil, nil // the message has been deleted
 			}
 			return err
 		})
@@ -99,32 +99,31 @@ func ask(ctx context.Context, n int, get func(ctx context.Context, i int) (*jets
 	return slices.DeleteFunc(all, func(m *jetstream.RawStreamMsg) bool { return m == nil }), err
 }
 
-// askedAtOnce is how many messages are asked for at one time.
+// askedAtOnce is the number of messages that are fetched at the same time.
 const askedAtOnce = 64
 
-// byName orders workers; a name may be claimed by several keys.
+// byName orders workers by name, then by key, because several keys may claim a name.
 func byName(a, b Worker) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
 }
 
-// hearing is how long it takes until every worker that waits for the first run has
-// said how it is.
+// hearing is the time within which every worker that waits for the first run reports its state.
 const hearing = 1200 * time.Millisecond
 
-// listen returns the workers that speak now: before the first run nothing keeps
-// what they say.
+// listen returns the workers that report their state now. Before the first run, no stream
+// stores these reports.
 func (c *conn) listen(ctx context.Context) ([]Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, hearing)
 	defer cancel()
 	heard, err := c.nc.SubscribeSync("merit.worker.>")
 	if err != nil {
-		return nil, c.explain(err, "the workers cannot be heard")
+		return nil, c.explain(err, "the workers' reports cannot be received")
 	}
 	defer func() { _ = heard.Unsubscribe() }()
 	workers := map[string]Worker{}
-	for len(workers) < maxCrew {
+	for len(workers) < maxWorkers {
 		m, err := heard.NextMsgWithContext(ctx)
-		if err != nil { // in time, or because the caller does not want to know any more
+		if err != nil { // time is up, or the caller canceled
 			break
 		}
 		if w, err := decodeWorker(m.Subject, m.Data); err == nil && w.Slots > 0 {
@@ -145,7 +144,7 @@ func (c *conn) queued(ctx context.Context) ([]Queue, error) {
 	for info := range list.Info() {
 		build, label, ok := strings.Cut(info.Name, "_")
 		if !ok {
-			continue // another's
+			continue // not one of Merit's consumers
 		}
 		q := Queue{Build: build, Label: label, Waiting: info.NumPending, Underway: info.NumAckPending, Redelivered: info.NumRedelivered}
 		if oldest, err := work.GetMsg(ctx, info.AckFloor.Stream+1, jetstream.WithGetMsgSubject("merit.work."+build+"."+label+".>")); err == nil {
@@ -157,20 +156,19 @@ func (c *conn) queued(ctx context.Context) ([]Queue, error) {
 	return queues, list.Err()
 }
 
-// Drain tells a worker to finish what it has and go; it returns when the worker
-// has heard it.
+// Drain tells a worker to finish its shards and exit. It returns when the worker has confirmed.
 func (a *Admin) Drain(ctx context.Context, worker string) error {
 	if !named(worker) {
-		return refused(worker, "it is no name of a worker", "merit fleet status lists them")
+		return refused(worker, "this is not a valid worker name", "list the workers with merit fleet status")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
-	go func() { // a server answers nothing to who may not ask: what it says comes beside
+	go func() { // the server does not answer a forbidden request; it reports the violation asynchronously
 		select {
 		case denied := <-a.hurt:
-			refuse(a.denied(denied, "the worker cannot be told"))
+			refuse(a.denied(denied, "the worker cannot be told to drain"))
 		case <-ctx.Done():
 		}
 	}()
@@ -179,15 +177,15 @@ func (a *Admin) Drain(ctx context.Context, worker string) error {
 		return denied
 	}
 	if isAny(err, nats.ErrNoResponders, errNobody) {
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: worker, What: "no worker of this name is there", Hint: "merit fleet status lists them"}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: worker, What: "no worker with this name is connected", Hint: "list the workers with merit fleet status"}
 	}
-	return a.explain(err, "the worker cannot be told")
+	return a.explain(err, "the worker cannot be told to drain")
 }
 
-// errNobody is that no worker has a name.
-var errNobody = errors.New("there is none")
+// errNobody means that no worker has the name.
+var errNobody = errors.New("no worker has this name")
 
-// tell tells all workers of a name to drain.
+// tell tells all workers with a name to drain.
 func (a *Admin) tell(ctx context.Context, worker string) error {
 	s, err := a.Status(ctx)
 	if err != nil {
@@ -204,18 +202,18 @@ func (a *Admin) tell(ctx context.Context, worker string) error {
 	return err
 }
 
-// Line is one of a worker's log.
+// Line is a line of a worker's log.
 type Line struct {
 	Worker string
 	At     time.Time
-	Text   string // without what a terminal would obey
+	Text   string // without control characters
 }
 
-// Logs gives each line that a worker, or with an empty name any, has logged
-// lately; with follow, also those that come, until ctx ends or each returns false.
+// Logs calls each for every recent log line of a worker, or of all workers if the name is
+// empty. With follow it continues with new lines until ctx is canceled or each returns false.
 func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(Line) bool) error {
 	if worker != "" && !named(worker) {
-		return refused(worker, "it is no name of a worker", "merit fleet status lists them")
+		return refused(worker, "this is not a valid worker name", "list the workers with merit fleet status")
 	}
 	line := func(m *jetstream.RawStreamMsg) bool {
 		parts := strings.Split(m.Subject, ".")
@@ -226,7 +224,7 @@ func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(
 		return each(Line{name, m.Time, plain(m.Data, maxLog)})
 	}
 	err := a.each(ctx, logStream, follow, line)
-	for follow && errors.Is(err, jetstream.ErrStreamNotFound) && pause(ctx, time.Second) { // the first run makes the stream
+	for follow && errors.Is(err, jetstream.ErrStreamNotFound) && pause(ctx, time.Second) { // the first run creates the stream
 		err = a.each(ctx, logStream, follow, line)
 	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) || follow && ctx.Err() != nil {
@@ -235,8 +233,8 @@ func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(
 	return a.explain(err, "the logs cannot be read")
 }
 
-// each gives the messages of a stream that are there now, in their order, and with
-// follow those that come, until each returns false.
+// each calls its argument each for the messages of a stream, in order, and with follow for new
+// ones, until it returns false.
 func (a *Admin) each(ctx context.Context, name string, follow bool, each func(*jetstream.RawStreamMsg) bool) error {
 	for next := uint64(0); ; {
 		stream, err := a.js.Stream(ctx, name)

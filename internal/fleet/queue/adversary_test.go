@@ -20,7 +20,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// adversary has a worker's key and does what it likes with it.
+// adversary has a worker's key and does what it wants with it.
 type adversary struct {
 	t    *testing.T
 	pair pair
@@ -40,7 +40,7 @@ func newAdversary(t *testing.T, s *natsd.Server, p pair) *adversary {
 	return &adversary{t, p, key, nc, js}
 }
 
-// grab takes shards until ctx is over and answers each at once.
+// grab takes shards until ctx is canceled and answers each at once.
 func (a *adversary) grab(ctx context.Context, answer func(subject string) *nats.Msg) {
 	for ctx.Err() == nil {
 		q, err := a.js.Consumer(ctx, "MERIT_WORK", "b1_any")
@@ -63,7 +63,7 @@ func (a *adversary) grab(ctx context.Context, answer func(subject string) *nats.
 	}
 }
 
-// result is a lie, in the name of a worker and signed by a key, if there is one.
+// result is a wrong result in the name of a worker, signed by a key if it is not nil.
 func result(t *testing.T, subject, worker string, key nkeys.KeyPair) *nats.Msg {
 	m := nats.NewMsg(subject)
 	m.Data = []byte("a lie")
@@ -80,7 +80,7 @@ func result(t *testing.T, subject, worker string, key nkeys.KeyPair) *nats.Msg {
 	return m
 }
 
-// trueHandlers answer with the truth.
+// trueHandlers return correct results.
 var trueHandlers = map[queue.Kind]queue.Handler{queue.Rollout: func(context.Context, queue.Shard) ([]byte, error) { return []byte("true"), nil }}
 
 func some(n int) iter.Seq[queue.Shard] {
@@ -93,7 +93,7 @@ func some(n int) iter.Seq[queue.Shard] {
 	}
 }
 
-// coordinator comes to s, as change has it.
+// coordinator connects to s with options changed by change.
 func coordinator(t *testing.T, s *natsd.Server, change func(*queue.Options)) *queue.Remote {
 	o := options("")
 	o.Server, o.Seed = s, boss.seed
@@ -106,7 +106,7 @@ func coordinator(t *testing.T, s *natsd.Server, change func(*queue.Options)) *qu
 	return f
 }
 
-// truth runs a Submit whose results must all be the honest worker's.
+// truth runs a Submit whose results must all come from the honest worker.
 func onlyTrue(t *testing.T, f *queue.Remote, n int) {
 	t.Helper()
 	got := 0
@@ -120,8 +120,7 @@ func onlyTrue(t *testing.T, f *queue.Remote, n int) {
 	require.Equal(t, n, got)
 }
 
-// Promise: a result that nobody signed, in the name of another, is no result; nobody
-// is blamed.
+// Promise: an unsigned result in another worker's name is refused, and nobody is blamed.
 func TestNobodysResults(t *testing.T) {
 	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
@@ -150,8 +149,8 @@ func TestNobodysResults(t *testing.T) {
 	onlyTrue(t, f, 3)
 }
 
-// Promise: what a worker gave that has gone meanwhile counts for a coordinator that
-// comes back a moment later.
+// Promise: a coordinator that reconnects a moment later accepts the result of a worker that has
+// left meanwhile.
 func TestWhoHasGoneIsKnown(t *testing.T) {
 	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
@@ -187,8 +186,8 @@ func TestWhoHasGoneIsKnown(t *testing.T) {
 	}
 }
 
-// Promise: an excluded worker that does not go, and answers before anybody else
-// can, costs no shard its tries: whoever comes then computes it.
+// Promise: an excluded worker that keeps running and answers before the others uses up no tries
+// of a shard: another worker can compute it.
 func TestExcludedAndStays(t *testing.T) {
 	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
@@ -216,8 +215,8 @@ func TestExcludedAndStays(t *testing.T) {
 	onlyTrue(t, f, 2)
 }
 
-// Promise: who speaks in the name of a worker that is there is not taken for it: the
-// one is not told to go in the place of the other.
+// Promise: a client that uses the name of a connected worker is not mistaken for it, and the
+// worker is not drained in its place.
 func TestNobodySpeaksForAnother(t *testing.T) {
 	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
@@ -246,14 +245,14 @@ func TestNobodySpeaksForAnother(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// say speaks as a worker of a name, under the key that a has.
+// say reports a state as a worker of a name, with a's key.
 func (a *adversary) say(name string) {
 	text, err := json.Marshal(queue.Worker{Name: name, Key: a.pair.public, Build: "b1", Slots: 8, Joined: time.Now()})
 	require.NoError(a.t, err)
 	require.NoError(a.t, a.nc.Publish("merit.worker."+a.pair.public+"."+name, text))
 }
 
-// told hears what workers of a's key are told.
+// told receives the commands for workers with a's key.
 func (a *adversary) told() *nats.Subscription {
 	sub, err := a.nc.SubscribeSync("merit.control." + a.pair.public + ".*")
 	require.NoError(a.t, err)
@@ -261,8 +260,8 @@ func (a *adversary) told() *nats.Subscription {
 	return sub
 }
 
-// Promise: excluded workers are nobody: they are told to go whenever they come, and
-// a run that has no others ends when its patience does.
+// Promise: excluded workers do not count. They are drained whenever they join, and a run
+// without others fails after its patience.
 func TestExcludedIsNobody(t *testing.T) {
 	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
@@ -290,5 +289,5 @@ func TestExcludedIsNobody(t *testing.T) {
 		last = err
 	}
 	require.ErrorIs(t, last, fault.Of(fault.Fleet, fault.Timeout))
-	require.ErrorContains(t, last, "no worker is there")
+	require.ErrorContains(t, last, "no worker is connected")
 }

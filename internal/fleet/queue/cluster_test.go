@@ -23,7 +23,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// nodeOf is set, in a process that is a server of a cluster, to its configuration.
+// nodeOf is set to the configuration in a process that is a server of a cluster.
 const nodeOf = "MERIT_TEST_NODE"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// servers are a cluster of servers, each a process that can be killed.
+// servers is a cluster of server processes that can be killed.
 type servers struct {
 	t     *testing.T
 	nodes []natsd.ClusterNode
@@ -89,7 +89,7 @@ func (s *servers) start(i int) {
 	s.up[i] = cmd
 }
 
-// kill is kill -9: nothing is handed over.
+// kill kills a server with SIGKILL, so that it hands nothing over.
 func (s *servers) kill(i int) {
 	if cmd := s.up[i]; cmd != nil {
 		s.up[i] = nil
@@ -98,10 +98,10 @@ func (s *servers) kill(i int) {
 	}
 }
 
-// wipe is a disk that is lost.
+// wipe deletes a server's disk.
 func (s *servers) wipe(i int) { require.NoError(s.t, os.RemoveAll(s.nodes[i].Store)) }
 
-// leader is the server that leads a stream.
+// leader returns the server that leads a stream.
 func (s *servers) leader(stream string) int {
 	found := -1
 	require.Eventually(s.t, func() bool {
@@ -122,10 +122,10 @@ func (s *servers) info(stream string) (*njs.StreamInfo, error) {
 	return at.CachedInfo(), nil
 }
 
-// all is everything that a fleet makes.
+// all lists all streams of a fleet.
 var all = []string{"MERIT_WORK", "MERIT_RESULTS", "MERIT_DEAD", "MERIT_WORKERS", "MERIT_LOGS", "OBJ_merit-contents", "MERIT_BODIES"}
 
-// copies are how many copies each stream has.
+// copies returns the number of copies of each stream.
 func (s *servers) copies() map[string]int {
 	n := map[string]int{}
 	for _, name := range all {
@@ -160,7 +160,7 @@ func (s *servers) dial(o queue.Options) *queue.Remote {
 	return f
 }
 
-// Promise: a fleet on a cluster of three servers does what every fleet does.
+// Promise: a fleet on a cluster of three servers passes the suite of every fleet.
 func TestContractOfACluster(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s, made := cluster3(t), 0
@@ -185,8 +185,8 @@ type run struct {
 	after    int           // the result that it came before
 }
 
-// through computes n shards by four workers, calls at before the result of that
-// number is taken, and holds all results to their shards.
+// through computes n shards with four workers, calls at before it takes the result of that
+// number, and checks all results.
 func (s *servers) through(f *queue.Remote, job string, n int, at map[int]func()) (r run) {
 	began, last := time.Now(), time.Now()
 	got := map[int]bool{}
@@ -218,8 +218,8 @@ func (s *servers) through(f *queue.Remote, job string, n int, at map[int]func())
 	return r
 }
 
-// crew starts four workers whose shards take some milliseconds.
-func (s *servers) crew(o func(pair) queue.Options) {
+// fourWorkers starts four workers whose shards take some milliseconds.
+func (s *servers) fourWorkers(o func(pair) queue.Options) {
 	for i, hand := range hands {
 		work(s.t, o(hand), queue.WorkOptions{Name: fmt.Sprintf("w%d", i), Handlers: map[queue.Kind]queue.Handler{
 			queue.Rollout: func(ctx context.Context, shard queue.Shard) ([]byte, error) {
@@ -234,9 +234,9 @@ func (s *servers) crew(o func(pair) queue.Options) {
 	}
 }
 
-// Promise: a server of three that is killed, the one that leads the queue and to
-// which everybody is connected, costs a run some seconds and nothing else: also
-// while it stays away, when it comes back, and when it comes back without its disk.
+// Promise: killing one of three servers, the one that leads the queue and to which everybody is
+// connected, delays a run by some seconds and has no other effect: while it stays away, when it
+// returns, and when it returns without its disk.
 func TestAServerOfThreeIsKilled(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -244,7 +244,7 @@ func TestAServerOfThreeIsKilled(t *testing.T) {
 	lead := s.leader("MERIT_WORK")
 	to := func(who pair) queue.Options { return s.options(who, lead) }
 	f := s.dial(to(boss))
-	s.crew(to)
+	s.fourWorkers(to)
 	s.through(f, "killed", 300, map[int]func(){80: func() { s.kill(lead) }})
 	require.NotEqual(t, lead, s.leader("MERIT_WORK"))
 
@@ -259,7 +259,7 @@ func TestAServerOfThreeIsKilled(t *testing.T) {
 	s.through(f, "the-other", 200, map[int]func(){50: func() { s.kill(last) }})
 }
 
-// whole waits until every copy of streams is what its leader has.
+// whole waits until every copy of the streams equals its leader's.
 func (s *servers) whole(streams ...string) {
 	began := time.Now()
 	for _, name := range streams {
@@ -279,13 +279,13 @@ func current(at *njs.ClusterInfo) bool {
 	return at != nil && len(at.Replicas) == 2 && !slices.ContainsFunc(at.Replicas, func(p *njs.PeerInfo) bool { return p.Offline || !p.Current })
 }
 
-// Promise: with two servers of three away a run waits, and it goes on when they
-// are back, as it does when all three went.
+// Promise: while two of three servers are down, a run waits. It continues when they are back,
+// and also after all three were down.
 func TestMostServersAreAway(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
 	f := s.dial(s.options(boss))
-	s.crew(func(who pair) queue.Options { return s.options(who) })
+	s.fourWorkers(func(who pair) queue.Options { return s.options(who) })
 	for job, gone := range map[string][]int{"two": {0, 1}, "all": {0, 1, 2}} {
 		r := s.through(f, job, 300, map[int]func(){80: func() {
 			for _, i := range gone {
@@ -302,8 +302,8 @@ func TestMostServersAreAway(t *testing.T) {
 	}
 }
 
-// Promise: copies are added to streams that a coordinator finds, while they are
-// used, and are taken away only if one is told so.
+// Promise: copies are added to existing streams while they are in use, and removed only if the
+// configuration says so.
 func TestCopiesAreAdded(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -311,7 +311,7 @@ func TestCopiesAreAdded(t *testing.T) {
 	o.Replicas = 1
 	f := s.dial(o)
 	require.Equal(t, each(1), s.copies())
-	s.crew(func(who pair) queue.Options { return s.options(who) })
+	s.fourWorkers(func(who pair) queue.Options { return s.options(who) })
 	joined := make(chan error, 1)
 	dialled := func(o queue.Options) error {
 		f, err := queue.Dial(t.Context(), o)
@@ -340,8 +340,8 @@ func TestCopiesAreAdded(t *testing.T) {
 	require.ErrorContains(t, err, "no suitable peers")
 }
 
-// Promise: a coordinator that comes first, while one server of three is away, makes
-// three copies all the same.
+// Promise: a coordinator that starts first, while one of three servers is down, still makes
+// three copies.
 func TestCopiesForAServerThatIsAway(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -353,14 +353,14 @@ func TestCopiesForAServerThatIsAway(t *testing.T) {
 	s.kill(1)
 	f := s.dial(s.options(boss))
 	require.Equal(t, each(3), s.copies())
-	s.crew(func(who pair) queue.Options { return s.options(who) })
+	s.fourWorkers(func(who pair) queue.Options { return s.options(who) })
 	s.through(f, "incomplete", 60, nil)
 	s.start(1)
 	s.whole(all...)
 }
 
-// Promise: one server keeps one copy if nobody says how many, whoever comes first
-// or again; a number that it cannot keep is an error at once that says so.
+// Promise: a single server keeps one copy by default, for the first coordinator and for later
+// ones. A number that it cannot keep is an error at once.
 func TestCopiesOfOneServer(t *testing.T) {
 	testneeds.Slow(t, "starts clusters of three servers")
 	s := serve(t, t.TempDir(), "127.0.0.1:0")

@@ -17,8 +17,7 @@ type Digest string
 
 const digestPrefix = "sha256:"
 
-// DigestOf returns the digest of what r still holds, and its size in bytes. The
-// error is that of r.
+// DigestOf returns the digest of the rest of r and its size in bytes, or an error of r.
 func DigestOf(r io.Reader) (Digest, int64, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -38,26 +37,25 @@ func (d Digest) Valid() bool {
 	return ok && len(digits) == 2*sha256.Size && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// Hex returns the hexadecimal digits of a valid d: a name in the object store.
+// Hex returns the hexadecimal digits of a valid d. They are its name in the object store.
 func (d Digest) Hex() string { return strings.TrimPrefix(string(d), digestPrefix) }
 
-// Content is what a shard needs. The coordinator's Open reads what it has, again and
-// again, since the server may lose all of it; a worker's brings it from the server.
-// A worker has read it only at its end: there it is an error if it is not what its
-// digest says.
+// Content is data that a shard needs. A coordinator's Open may be called several times, because
+// the server may lose the data. A worker's Open fetches the data from the server, and reading
+// it to the end returns an error if it does not match the digest.
 type Content struct {
 	Digest Digest
 	Open   func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// ContentOf is data as a content.
+// ContentOf returns data as a content.
 func ContentOf(data []byte) Content {
 	return Content{DigestOfBytes(data), func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(data)), nil
 	}}
 }
 
-// Bytes reads c, unless it has more than most bytes.
+// Bytes reads c. It returns an error if c has more than most bytes.
 func (c Content) Bytes(ctx context.Context, most int64) ([]byte, error) {
 	r, err := c.Open(ctx)
 	if err != nil {
@@ -66,7 +64,7 @@ func (c Content) Bytes(ctx context.Context, most int64) ([]byte, error) {
 	defer r.Close() // only read
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: string(c.Digest), What: fmt.Sprintf("a content of more than %d bytes", most), Hint: "large weights go by the address of an engine that has them"}
+		err = &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: string(c.Digest), What: fmt.Sprintf("the content has more than %d bytes", most), Hint: "keep large weights in an engine that workers reach by address"}
 	}
 	return data, err
 }

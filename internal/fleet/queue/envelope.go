@@ -13,20 +13,20 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// The headers of messages.
+// Headers of messages.
 const (
-	headNeeds  = "Merit-Needs"  // of work: digests
-	headWorker = "Merit-Worker" // of results: who computed it
-	headKey    = "Merit-Key"    // of results: that worker's public key
-	headSign   = "Merit-Sign"   // of results: its signature of the subject and the digest
-	headDigest = "Merit-Digest" // of results: of the body
-	headSize   = "Merit-Size"   // of results: bytes of the body, if the stream of bodies has it
-	headTries  = "Merit-Tries"  // of results: how often the shard was handed out
-	headFailed = "Merit-Failed" // of results: there is none, and the body says why
+	headNeeds  = "Merit-Needs"  // of work: digests of needed contents
+	headWorker = "Merit-Worker" // of results: the worker's name
+	headKey    = "Merit-Key"    // of results: the worker's public key
+	headSign   = "Merit-Sign"   // of results: the worker's signature of the subject and the digest
+	headDigest = "Merit-Digest" // of results: digest of the body
+	headSize   = "Merit-Size"   // of results: bytes of the body, if it is in the stream of bodies
+	headTries  = "Merit-Tries"  // of results: how often the shard was delivered
+	headFailed = "Merit-Failed" // of results: the shard failed, and the body says why
 )
 
-// most is how many bytes of a body go with a message: under the server's bound
-// with room for headers.
+// most is the largest part of a body in one message, in bytes. It is below the server's limit
+// and leaves space for headers.
 const most = 900 << 10
 
 func encodeWork(p place, s Shard) *nats.Msg {
@@ -38,7 +38,7 @@ func encodeWork(p place, s Shard) *nats.Msg {
 	return m
 }
 
-// decodeWork reads a shard that a coordinator sent.
+// decodeWork decodes a shard that a coordinator sent.
 func (c *conn) decodeWork(p place, h nats.Header, data []byte) (Shard, error) {
 	s := Shard{Kind: p.kind, Index: p.index, Body: data}
 	for _, d := range h.Values(headNeeds) {
@@ -47,21 +47,21 @@ func (c *conn) decodeWork(p place, h nats.Header, data []byte) (Shard, error) {
 	return s, s.Check()
 }
 
-// envelope is what a result says beside its body.
+// envelope holds what a result states besides its body.
 type envelope struct {
 	worker string
-	key    string // public; empty without one
+	key    string // public key; empty if the worker has none
 	digest Digest
-	stored int // bytes that the stream of bodies has; -1 if the message has them
-	tries  int // how often the shard was handed out
+	stored int // bytes in the stream of bodies; -1 if the body is in the message
+	tries  int // how often the shard was delivered
 	failed bool
 }
 
-// by is who answers for a result: a key, or a name where there are none.
+// by returns the worker's identity: its key, or its name if it has no key.
 func (e envelope) by() string { return cmp.Or(e.key, e.worker) }
 
-// part is the subject of a part of the body, of this try of this worker alone: the
-// server lets nobody else write there, and nobody twice.
+// part returns the subject of a part of the body. It belongs to one try of one worker: the
+// server accepts no other key there, and only one message.
 func (e envelope) part(p place, i int) string {
 	return fmt.Sprintf("%s%d", e.parts(p), i)
 }
@@ -71,7 +71,7 @@ func (e envelope) parts(p place) string {
 	return "merit.body." + cmp.Or(e.key, nobody) + "." + name.Hex() + "."
 }
 
-// signed is what a worker puts its signature under.
+// signed returns the bytes that a worker signs.
 func (e envelope) signed(subject string) []byte {
 	text := subject + "\n" + string(e.digest)
 	if e.failed {
@@ -80,7 +80,7 @@ func (e envelope) signed(subject string) []byte {
 	return []byte(text)
 }
 
-// seal writes e for a message of subject, signed by key if there is one.
+// seal returns the headers for e, signed by key if it is not nil.
 func (e envelope) seal(subject string, key nkeys.KeyPair) (nats.Header, error) {
 	h := nats.Header{headWorker: {e.worker}, headDigest: {string(e.digest)}, headTries: {strconv.Itoa(e.tries)}}
 	if e.stored >= 0 {
@@ -98,53 +98,54 @@ func (e envelope) seal(subject string, key nkeys.KeyPair) (nats.Header, error) {
 	return h, err
 }
 
-// open reads what a worker wrote, whom nobody trusts: the name and key are its
-// own, and the digest is that of data, if data is the body.
+// open decodes and checks the headers of an untrusted result. Name and key are the sender's
+// claims, the signature matches the key if there is one, and the digest matches data if data is
+// the body.
 func open(subject string, h nats.Header, data []byte) (e envelope, err error) {
 	e = envelope{worker: h.Get(headWorker), key: h.Get(headKey), digest: Digest(h.Get(headDigest)), stored: -1, failed: h.Get(headFailed) != ""}
 	if !named(e.worker) {
-		return e, errors.New("it does not say by what worker")
+		return e, errors.New("the result does not name its worker")
 	}
 	if e.tries, err = strconv.Atoi(h.Get(headTries)); err != nil || e.tries < 1 || e.tries > 1000 {
-		return e, errors.New("it does not say in which try")
+		return e, errors.New("the result does not give the number of its try")
 	}
 	if !e.digest.Valid() {
-		return e, errors.New("its digest is none")
+		return e, errors.New("the digest is invalid")
 	}
 	if size := h.Get(headSize); size != "" {
 		if e.stored, err = strconv.Atoi(size); err != nil || e.stored < 0 || e.stored > MaxResult || len(data) > 0 {
-			return e, errors.New("its size is none")
+			return e, errors.New("the size is invalid")
 		}
 	} else if DigestOfBytes(data) != e.digest {
-		return e, errors.New("its body is not what its digest says")
+		return e, errors.New("the body does not match its digest")
 	}
 	if e.key == "" {
 		return e, nil
 	}
 	key, err := nkeys.FromPublicKey(e.key)
 	if err != nil {
-		return e, errors.New("its key is none")
+		return e, errors.New("the key is invalid")
 	}
 	sign, err := base64.StdEncoding.DecodeString(h.Get(headSign))
 	if err != nil || key.Verify(e.signed(subject), sign) != nil {
-		return e, errors.New("its signature is wrong")
+		return e, errors.New("the signature is wrong")
 	}
 	return e, nil
 }
 
-// named reports whether s can be the name of a worker: words with dots and
-// underscores between.
+// named reports whether s is a valid worker name: at most 64 letters, digits, dashes and
+// underscores.
 func named(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, wordLetters+"-_") == ""
 }
 
 const (
-	maxCause = 2 << 10 // bytes of why a try failed
-	maxLog   = 1 << 10 // bytes of a line of a log
+	maxCause = 2 << 10 // bytes of the reason for a failed try
+	maxLog   = 1 << 10 // bytes of a log line
 )
 
-// plain is text that another end wrote, for people: of at most so many bytes, and
-// nothing in it that a terminal obeys.
+// plain makes untrusted text printable: it keeps at most the given number of bytes and replaces
+// control characters.
 func plain(text []byte, most int) string {
 	cut := len(text) > most
 	if cut {

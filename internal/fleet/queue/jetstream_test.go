@@ -20,11 +20,11 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// quick are clocks for tests: long enough that a busy machine does not lose a
-// shard that is under way.
+// quick are short timings for tests. They are long enough that a busy machine does not lose a
+// running shard.
 var quick = queue.Timings{AckWait: 4 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second, Grace: 3 * time.Second}
 
-// pair is a key of the tests.
+// pair is a key for tests.
 type pair struct {
 	seed   []byte
 	public string
@@ -35,7 +35,7 @@ func newPair() (p pair) {
 	return p
 }
 
-// boss is the coordinators' key, hands are those of workers: who has one key is one.
+// boss is the coordinators' key; hands are those of workers, because a key identifies a worker.
 var boss, hands = newPair(), []pair{newPair(), newPair(), newPair(), newPair()}
 
 // serve starts a server in dir.
@@ -58,8 +58,7 @@ func options(url string) queue.Options {
 	return o
 }
 
-// work starts a worker that drains when the test or the function that is
-// returned ends it.
+// work starts a worker that drains when the test ends or the returned function is called.
 func work(t *testing.T, o queue.Options, w queue.WorkOptions) (drain func()) {
 	if w.Slots == 0 {
 		w.Slots = 1
@@ -78,7 +77,7 @@ func work(t *testing.T, o queue.Options, w queue.WorkOptions) (drain func()) {
 	return drain
 }
 
-// Promise: a fleet of workers behind a server does what every fleet does.
+// Promise: a fleet of workers behind a server passes the suite of every fleet.
 func TestContractOfRemote(t *testing.T) {
 	testneeds.Slow(t, "waits for workers that are away")
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
@@ -99,8 +98,8 @@ func TestContractOfRemote(t *testing.T) {
 	})
 }
 
-// Promise: a content of which the server has lost a part, as when it was away
-// while it was put, is put again.
+// Promise: a content that the server has lost in part, for example because it was down during
+// the upload, is uploaded again.
 func TestPutsAgainWhatIsNotWhole(t *testing.T) {
 	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")

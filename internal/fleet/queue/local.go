@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Local returns a fleet that is this process: handlers compute, parallel shards
-// at one time, whoever submits them.
+// Local returns a fleet that computes in this process. Its handlers compute at most parallel
+// shards at the same time, over all calls of Submit.
 func Local(parallel int, handlers map[Kind]Handler) Fleet {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &local{ctx: ctx, stop: stop, places: make(chan struct{}, max(parallel, 1)), handlers: handlers}
@@ -19,17 +19,17 @@ func Local(parallel int, handlers map[Kind]Handler) Fleet {
 type local struct {
 	ctx      context.Context
 	stop     context.CancelCauseFunc
-	places   chan struct{} // one for each shard that may be computed now
+	places   chan struct{} // limits how many shards are computed at the same time
 	handlers map[Kind]Handler
-	under    sync.WaitGroup // shards that are under way
+	under    sync.WaitGroup // running shards
 
-	mutex sync.Mutex // of beginning one
+	mutex sync.Mutex // guards starting a shard
 }
 
-// errClosed is why a fleet that was left computes nothing.
+// errClosed is returned after Close.
 var errClosed = &fault.Error{Boundary: fault.Fleet, Kind: fault.Interrupted, What: "the fleet was closed", Hint: "open it again"}
 
-// Close implements Fleet. It returns when no handler runs any more.
+// Close implements Fleet. It returns when no handler is running.
 func (l *local) Close() error {
 	l.mutex.Lock()
 	l.stop(errClosed)
@@ -38,9 +38,8 @@ func (l *local) Close() error {
 	return nil
 }
 
-// Submit implements Fleet. It draws shards between the results that it yields,
-// in the caller's goroutine: at most twice as many as there are places are drawn
-// and not yielded.
+// Submit implements Fleet. It draws shards in the caller's goroutine between the results that
+// it yields. At any time, at most 2 × parallel shards are drawn and not yet yielded.
 func (l *local) Submit(ctx context.Context, job string, shards iter.Seq[Shard]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		inner, cancel := context.WithCancel(ctx)
@@ -68,16 +67,16 @@ func (l *local) Submit(ctx context.Context, job string, shards iter.Seq[Shard]) 
 	}
 }
 
-// localJob is one Submit under way.
+// localJob is one running Submit.
 type localJob struct {
 	*local
 	job  string
-	open int         // shards drawn and not yielded
-	done chan Result // has room for all that are open
+	open int         // shards drawn and not yet yielded
+	done chan Result // has a buffer for all open shards
 	mine sync.WaitGroup
 }
 
-// run yields results until there are no more, the caller leaves, or there is an error.
+// run yields results until all are yielded, the caller stops, or an error occurs.
 func (s *localJob) run(ctx context.Context, next func() (Shard, bool), yield func(Result, error) bool) error {
 	n := 0
 	for more := true; ; {
@@ -99,7 +98,7 @@ func (s *localJob) run(ctx context.Context, next func() (Shard, bool), yield fun
 			return ctx.Err()
 		case r := <-s.done:
 			if ctx.Err() != nil {
-				return ctx.Err() // r may have failed of nothing else
+				return ctx.Err() // r may have failed only because of that
 			}
 			if s.open--; !yield(r, nil) {
 				return nil
@@ -108,7 +107,7 @@ func (s *localJob) run(ctx context.Context, next func() (Shard, bool), yield fun
 	}
 }
 
-// start has a shard computed as soon as there is a place.
+// start computes a shard in a goroutine as soon as the limit allows.
 func (s *localJob) start(ctx context.Context, shard Shard) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -130,7 +129,7 @@ func (s *localJob) start(ctx context.Context, shard Shard) error {
 	return nil
 }
 
-// compute tries a shard until it has a result, or often enough.
+// compute tries a shard until it has a result or has used up its tries.
 func (s *localJob) compute(ctx context.Context, shard Shard) Result {
 	r := Result{Index: shard.Index}
 	var err error

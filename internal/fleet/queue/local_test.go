@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: this process is a fleet as any other, and leaves nothing running.
+// Promise: the local fleet passes the suite of every fleet and leaves nothing running.
 func TestLocal(t *testing.T) {
 	testneeds.NotShort(t)
 	defer goleak.VerifyNone(t)

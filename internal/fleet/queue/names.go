@@ -9,39 +9,39 @@ import (
 	"strings"
 )
 
-// The streams. All subjects begin with merit, so that a fleet may share an
-// account with others.
+// The streams. All subjects begin with merit, so that a fleet can share an account with other
+// programs.
 const (
-	workStream    = "MERIT_WORK"    // shards that wait or are under way
-	resultStream  = "MERIT_RESULTS" // results, the first of each shard
-	deadStream    = "MERIT_DEAD"    // shards that were given up, for people
-	workersStream = "MERIT_WORKERS" // what workers say of themselves
-	logStream     = "MERIT_LOGS"    // what they log
+	workStream    = "MERIT_WORK"    // shards that wait or are being computed
+	resultStream  = "MERIT_RESULTS" // results, the first one of each shard
+	deadStream    = "MERIT_DEAD"    // shards that were given up, for information
+	workersStream = "MERIT_WORKERS" // workers' state reports
+	logStream     = "MERIT_LOGS"    // workers' logs
 	bodyStream    = "MERIT_BODIES"  // parts of results that are larger than a message
 	contentBucket = "merit-contents"
 )
 
-// nobody stands where there are no keys.
+// nobody replaces the key in subjects if the worker has none.
 const nobody = "-"
 
-// ofWorker is the subject of what a worker with a key and a name says, or is told.
-// The server lets nobody but the one with the key speak there: a name is a claim.
+// ofWorker returns a subject for messages from or to a worker. The server lets only the holder
+// of the key publish there. The name is only a claim.
 func ofWorker(what, key, name string) string {
 	return "merit." + what + "." + cmp.Or(key, nobody) + "." + name
 }
 
-const anyLabel = "any" // of shards that every worker takes
+const anyLabel = "any" // label of shards that every worker may compute
 
-// place is where a shard stands among all work: the tail of its subjects.
+// place identifies a shard. It is the tail of the shard's subjects.
 type place struct {
 	build, label string
 	kind         Kind
 	job          string
 	index        int
-	key          string // of what the shard asks for, so that no other is taken for it
+	key          string // hash of the shard's input, so that it is not confused with another shard
 }
 
-// placeFor is where a shard of a job stands.
+// placeFor returns the place of a shard of a job.
 func (c *conn) placeFor(job string, s Shard) place {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n", s.Kind, len(s.Needs))
@@ -59,8 +59,7 @@ func (p place) tail() string {
 func (p place) work() string   { return "merit.work." + p.tail() }
 func (p place) result() string { return "merit.result." + p.tail() }
 
-// placeOf reads a subject back. Everything that comes over the network may be
-// wrong: not ok is a subject that is none of ours.
+// placeOf parses an untrusted subject. It returns false if the subject is not one of Merit's.
 func placeOf(subject string) (p place, ok bool) {
 	parts := strings.Split(subject, ".")
 	if len(parts) != 8 || parts[0] != "merit" {
@@ -72,10 +71,10 @@ func placeOf(subject string) (p place, ok bool) {
 	return p, err == nil && p.index >= 0 && strconv.Itoa(p.index) == parts[6] && Word(p.build) && Word(p.label) && CheckJob(p.job) == nil && Word(p.key)
 }
 
-// of returns the subjects of one kind of message about a job.
+// of returns the wildcard subject for messages about a job; what is work or result.
 func (c *conn) of(what, job string) string {
 	return fmt.Sprintf("merit.%s.%s.%s.*.%s.>", what, c.Build, cmp.Or(c.Label, anyLabel), job)
 }
 
-// consumerName is that of what workers of a build and label draw from.
+// consumerName returns the name of the consumer for workers of a build and label.
 func consumerName(build, label string) string { return build + "_" + label }

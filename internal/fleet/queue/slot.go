@@ -11,18 +11,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// aloneFrom is the delivery from which a shard is computed with nothing beside
-// it: if it ends its worker, it takes no innocent one with it.
+// aloneFrom is the delivery from which on a shard is computed alone. If it crashes its worker,
+// it then affects no other shard.
 const aloneFrom = 3
 
-// heartbeat is how often the server says to who waits that it is there. Whoever
-// hears nothing for twice as long waits anew, and a shard that was on its way to
-// it comes again only after AckWait: so a server that is slow for a moment must
-// not look like one that is dead. Whoever comes back to a server asks anew at once.
+// heartbeat is how often the server confirms a pending request for a shard. A worker that
+// receives no confirmation for twice as long repeats its request, and a shard that was on its
+// way is delivered again only after AckWait. So the interval is long enough that a server that
+// is slow for a moment does not look dead. A worker that reconnects repeats its request at
+// once.
 const heartbeat = 4 * time.Second
 
-// slot takes one shard after the other. A result is on its way while the next shard
-// is computed, one at a time.
+// slot computes one shard after another. While it computes a shard, the result of the previous
+// one may still be on its way.
 func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
 	var way sync.WaitGroup
 	defer way.Wait()
@@ -41,9 +42,10 @@ func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
 	}
 }
 
-// next waits a while for a shard; nil is none. Shards of a label go first.
+// next waits some time for a shard; it returns nil if none arrives. Shards with a label come
+// first.
 func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
-	k.alone.RLock() // while a shard is computed alone nothing is taken
+	k.alone.RLock() // while a shard is computed alone, no other is taken
 	//lint:ignore SA2001 it is waited for, and nothing else
 	k.alone.RUnlock()
 	last := len(queues) - 1
@@ -59,7 +61,7 @@ func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
 	}
 	ctx, cancel := context.WithTimeout(k.draining, wait)
 	defer cancel()
-	defer context.AfterFunc(k.line.Load(), cancel)() // a server that came back knows of nobody who waits
+	defer context.AfterFunc(k.line.Load(), cancel)() // after a reconnect the server has forgotten the request
 	batch, err := queues[last].Fetch(1, jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(heartbeat))
 	if m, err := one(batch, err); m != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return m, err
@@ -67,7 +69,7 @@ func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
 	return nil, nil
 }
 
-// one is the message of a batch of one, or nil.
+// one returns the message of a batch of at most one, or nil.
 func one(batch jetstream.MessageBatch, err error) (jetstream.Msg, error) {
 	if err != nil {
 		return nil, err
@@ -81,25 +83,25 @@ func one(batch jetstream.MessageBatch, err error) (jetstream.Msg, error) {
 	return nil, nil
 }
 
-// handle computes a shard. If there is a result, deliver sees to it that it is kept
-// before the shard is done with.
+// handle computes a shard. If the shard has a result, deliver sends it and then acknowledges
+// the shard.
 func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) {
 	p, ok := placeOf(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
-		_ = m.Term() // nobody can compute it
+		_ = m.Term() // no worker can compute it
 		return nil
 	}
 	tries := int(meta.NumDelivered)
 	shard, err := k.decodeWork(p, m.Headers(), m.Data())
 	if err == nil && tries > MaxTries {
-		err = errors.New("nobody who tried it lived to tell why")
+		err = errors.New("every worker that tried the shard crashed or lost its connection")
 	}
 	if err != nil {
 		return k.fail(hold, m, p, tries, err)
 	}
-	vouching, end := context.WithCancel(hold)
-	go k.vouch(vouching, m)
+	beating, end := context.WithCancel(hold)
+	go k.heartbeat(beating, m)
 	if tries >= aloneFrom {
 		k.alone.Lock()
 		defer k.alone.Unlock()
@@ -122,9 +124,9 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) 
 	})
 	switch {
 	case hold.Err() != nil && err != nil:
-		_ = m.NakWithDelay(0) // handed back
+		_ = m.NakWithDelay(0) // returned to the queue
 	case ctx.Err() != nil:
-		_ = m.Term() // nobody wants it any more
+		_ = m.Term() // no coordinator wants it any more
 	case err != nil:
 		deliver = k.fail(hold, m, p, tries, err)
 	default:
@@ -141,8 +143,8 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) 
 	}
 }
 
-// vouch tells the server that the shard is still computed.
-func (k *worker) vouch(ctx context.Context, m jetstream.Msg) {
+// vouch tells the server at intervals that the shard is still being computed.
+func (k *worker) heartbeat(ctx context.Context, m jetstream.Msg) {
 	tick := time.NewTicker(k.Timings.Beat)
 	defer tick.Stop()
 	for {
@@ -150,12 +152,12 @@ func (k *worker) vouch(ctx context.Context, m jetstream.Msg) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = m.InProgress() // what does not arrive is followed by the next
+			_ = m.InProgress() // a lost heartbeat is followed by the next
 		}
 	}
 }
 
-// fail lets a shard be tried again; after the last try deliver says why there is no
+// fail returns a shard to the queue. After the last try, deliver reports the failure as its
 // result.
 func (k *worker) fail(hold context.Context, m jetstream.Msg, p place, tries int, err error) (deliver func()) {
 	k.Log.Warn("a shard failed", "job", p.job, "shard", p.index, "try", tries, "cause", err)
@@ -164,12 +166,12 @@ func (k *worker) fail(hold context.Context, m jetstream.Msg, p place, tries int,
 		return nil
 	}
 	why := []byte(plain([]byte(err.Error()), maxCause))
-	_ = k.nc.Publish(ofWorker("dead", k.id, k.Name), why) // for people only
+	_ = k.nc.Publish(ofWorker("dead", k.id, k.Name), why) // informational
 	return func() { k.deliver(hold, m, p, envelope{tries: MaxTries, failed: true}, why) }
 }
 
-// deliver publishes a result, waits until the server has it, and only then is
-// done with the shard. That another was first is as good.
+// deliver publishes a result, waits until the server has it, and only then acknowledges the
+// shard. If another result came first, that is fine.
 func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, e envelope, body []byte) {
 	e.worker, e.key, e.digest, e.stored = k.Name, k.id, DigestOfBytes(body), -1
 	err := k.until(ctx, "a result cannot be sent", nil, func() error {
@@ -178,18 +180,19 @@ func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, e envelo
 		}
 		return nil
 	})
-	if err != nil { // it is another's then
-		k.Log.Warn("a result was not taken", "job", p.job, "shard", p.index, "cause", err)
+	if err != nil { // another worker will compute it
+		k.Log.Warn("the server did not accept a result", "job", p.job, "shard", p.index, "cause", err)
 		_ = m.NakWithDelay(0)
 		return
 	}
-	_ = m.Ack() // if it is lost the shard comes again, and its result is there
+	_ = m.Ack() // if this is lost, the shard is delivered again, but its result exists
 }
 
-// give publishes a result. A body that is too large for a message lies beside it, in
-// parts; one that is there already is of the same try, and the same.
+// give publishes a result. A body that is too large for a message is published before it, in
+// parts. A part that already exists is from the same try and has the same bytes.
 func (k *worker) give(ctx context.Context, p place, e *envelope, body []byte) error {
-	// A server that has lost its streams says nothing, since the coordinator listens.
+	// A server that has lost its streams does not report it, because the coordinator subscribes
+	// to the subject.
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+len(body)/most)*1500*time.Millisecond)
 	defer cancel()
 	m := nats.NewMsg(p.result())

@@ -9,25 +9,25 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Bounds of what the server keeps for a fleet.
+// Limits of what the server stores for a fleet.
 const (
 	maxQueued     = 100_000 // shards
 	maxQueueBytes = 1 << 30
-	maxKeptBytes  = 4 << 30 // of results, and of contents
+	maxKeptBytes  = 4 << 30 // of results, and also of contents
 	keepResults   = 24 * time.Hour
 )
 
-// streams are those of a fleet. Only coordinators make them: if many ends did at
-// once, their reservations of storage would collide.
+// streams returns the configuration of a fleet's streams. Only coordinators create them: if
+// many processes did so at once, their storage reservations would collide.
 //
-// A server sets aside what they may have at most, of its disk or of the team's
-// quota: they have the part-th part of it where that is too little.
+// A server reserves the maximum size of each stream on its disk or from the team's quota. If
+// that does not fit, part divides the sizes.
 //
-// In a cluster each of them has as many copies, those in memory and those that
-// nobody would miss, too: a stream of one copy is away while its server is, nobody
-// can make it anew meanwhile, and a coordinator that starts waits for all of them.
+// In a cluster, all streams have the same number of copies, including those in memory and those
+// with unimportant data. A stream with one copy is unavailable while its server is, cannot be
+// recreated meanwhile, and a starting coordinator waits for all streams.
 func streams(part int64) []jetstream.StreamConfig {
-	first := jetstream.StreamConfig{ // one message a subject, and later ones are refused
+	first := jetstream.StreamConfig{ // one message per subject; later ones are refused
 		Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 	}
 	work, result, body := first, first, first
@@ -41,7 +41,7 @@ func streams(part int64) []jetstream.StreamConfig {
 	logs.MaxMsgsPerSubject = 10_000
 	dead := latest(deadStream, "merit.dead.>", 72*time.Hour, 16<<20)
 	dead.MaxMsgsPerSubject = -1
-	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 24<<20) // five copies are less than a team may keep in memory
+	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 24<<20) // five copies fit into teamMemory
 	workers.Storage = jetstream.MemoryStorage
 	all := []jetstream.StreamConfig{work, result, body, dead, workers, logs}
 	for i := range all {
@@ -50,21 +50,21 @@ func streams(part int64) []jetstream.StreamConfig {
 	return all
 }
 
-// make makes the streams, the bucket and the consumer of this coordinator, or
-// finds them. It waits while there is no room for them.
+// make creates the streams, the bucket and this coordinator's consumer, or finds them. It waits
+// while the server has no space for them.
 func (c *conn) make(ctx context.Context) error {
-	return c.until(ctx, "the streams of the fleet cannot be made", nil, func() error { return c.makeAny(ctx) })
+	return c.until(ctx, "the fleet's streams cannot be created", nil, func() error { return c.makeAny(ctx) })
 }
 
-// maxParts is how small the streams may be made: 16 MiB of work, 64 of results
-// and as much of contents.
+// maxParts is the largest divisor of the streams' sizes. It leaves 16 MiB for work, 64 MiB for
+// results and 64 MiB for contents.
 const maxParts = 64
 
-// manyReplicas is how many copies there are if nobody says, and the servers allow it.
+// manyReplicas is the default number of copies if the servers allow it.
 const manyReplicas = 3
 
-// makeAny makes the streams as large as they may be, with as many copies as there
-// are to be.
+// makeAny creates the streams as large as the server allows, with the configured number of
+// copies.
 func (c *conn) makeAny(ctx context.Context) (err error) {
 	wanted := []int{c.Replicas}
 	if c.Replicas == 0 {
@@ -83,8 +83,8 @@ func (c *conn) makeAny(ctx context.Context) (err error) {
 	return err
 }
 
-// replicas is how many copies a stream is to have. What is there is changed, while
-// it is used, to what the configuration says; if it says nothing, to more only.
+// replicas returns the number of copies for a stream. If the configuration sets a number, it
+// applies to existing streams, too. Otherwise the number of an existing stream may only grow.
 func (c *conn) replicas(ctx context.Context, name string, n int) (int, error) {
 	if c.Replicas > 0 {
 		return n, nil
@@ -118,7 +118,7 @@ func (c *conn) tryMake(ctx context.Context, part int64, replicas int) (err error
 	label := cmp.Or(c.Label, anyLabel)
 	_, err = c.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 		Durable: consumerName(c.Build, label), FilterSubject: "merit.work." + c.Build + "." + label + ".>",
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Timings.AckWait, MaxDeliver: -1, // a worker that is handed a shard too often says so
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Timings.AckWait, MaxDeliver: -1, // workers give up a shard, see MaxTries
 		MaxWaiting: 16384, MaxAckPending: 65536, InactiveThreshold: 7 * 24 * time.Hour,
 	})
 	return err

@@ -11,51 +11,50 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// submission is one Submit under way. What it knows belongs to the goroutine of
-// the caller; events come over a channel.
+// submission is one running Submit. Its state belongs to the caller's goroutine; events arrive
+// over a channel.
 //
-// A shard is a message of a work queue, its result the one message of its own
-// subject: the first is kept, and the server refuses all others. A worker publishes a
-// result, waits until the server has it, and only then acknowledges the shard. The
-// coordinator hears results as they are published, and what it did not hear it finds
-// in the stream. So a worker, the coordinator and the server may die at any moment:
-// what is lost is sent again, by look, and by nobody else.
+// A shard is a message in a work queue. Its result is the only message of its own subject: the
+// server keeps the first and refuses others. A worker publishes a result, waits until the
+// server has it, and only then acknowledges the shard. The coordinator receives results as they
+// are published, and finds those that it missed in the stream. So a worker, the coordinator and
+// the server may die at any moment. Only look sends lost shards again.
 type submission struct {
 	*Remote
 	job    string
-	drawn  int               // shards
-	open   map[string]*asked // by the tail of the subject
-	had    map[string]uint64 // results that were there before their shards were drawn, by subject
-	seen   map[string]Digest // of results that were taken, by the tail
+	drawn  int               // number of shards drawn so far
+	open   map[string]*asked // shards without a result, by tail of the subject
+	had    map[string]uint64 // results that existed before their shards were drawn, by subject
+	seen   map[string]Digest // digests of results that were taken, by tail
 	events chan event
-	over   <-chan struct{} // closed when nobody takes events any more
-	line   *line           // when it looked last; nil at first, since what was said before all servers knew who listens was not heard
-	born   time.Time       // when the queue was made that shards were sent to
-	warned bool            // that nobody is there
+	over   <-chan struct{} // closed when events are no longer read
+	line   *line           // at the last look; nil at first, because results published before all servers knew the subscription were missed
+	born   time.Time       // creation time of the queue that shards were sent to
+	warned bool            // whether it has logged that no worker is connected
 }
 
-// asked is a shard that is drawn and has no result yet.
+// asked is a drawn shard without a result.
 type asked struct {
 	Shard
 	place
-	at    time.Time // it was last sent or found in the queue
+	at    time.Time // when it was last sent or found in the queue
 	tries int       // how often it was sent
-	doubt bool      // a result of it was refused: whoever gave it may yet take it out of the queue
+	doubt bool      // a result was refused, and its worker may still acknowledge the shard
 }
 
-// event is something that happened to a shard.
+// event is a result, valid or not, that arrived for a shard.
 type event struct {
 	place
 	envelope
 	result Result
-	err    error // why the message is no result
-	barred bool  // that is because its worker is excluded
-	found  bool  // it was not heard, but found in the stream
+	err    error // why the result is refused
+	barred bool  // whether the reason is that the worker is excluded
+	found  bool  // whether it was fetched from the stream rather than received
 }
 
-// Submit implements Fleet. It owns every retry: a shard is handed out until one try
-// has a result, MaxTries at most, and sent again if the server has lost it or its
-// result is refused. Whoever calls it need not ask twice.
+// Submit implements Fleet. It does all retries: a shard is delivered until a try has a result,
+// at most MaxTries times, and is sent again if the server loses it or its result is refused.
+// Callers need not retry.
 func (r *Remote) Submit(ctx context.Context, job string, shards iter.Seq[Shard]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		err := CheckJob(job)
@@ -68,8 +67,8 @@ func (r *Remote) Submit(ctx context.Context, job string, shards iter.Seq[Shard])
 	}
 }
 
-// submit is Submit up to the error that ends it. When it returns nothing of it is
-// under way here.
+// submit does the work of Submit and returns the final error. When it returns, none of its
+// goroutines in this process affects the caller.
 func (r *Remote) submit(outer context.Context, job string, shards iter.Seq[Shard], yield func(Result, error) bool) (err error) {
 	end, err := r.begin()
 	if err != nil {
@@ -92,8 +91,8 @@ func (r *Remote) submit(outer context.Context, job string, shards iter.Seq[Shard
 	return err
 }
 
-// begin listens to results, and finds what an earlier Submit of the job has left:
-// results are kept, and what waits in the queue is asked for anew.
+// begin subscribes to results and finds what an earlier Submit of the job left. Results are
+// kept, and waiting shards are deleted and sent again.
 func (s *submission) begin(ctx context.Context) (*nats.Subscription, error) {
 	results, err := s.nc.Subscribe(s.of("result", s.job), func(m *nats.Msg) {
 		if p, ok := placeOf(m.Subject); ok {
@@ -101,12 +100,12 @@ func (s *submission) begin(ctx context.Context) (*nats.Subscription, error) {
 		}
 	})
 	if err == nil {
-		err = results.SetPendingLimits(-1, -1) // as much as is under way
+		err = results.SetPendingLimits(-1, -1) // unlimited, because the number of open shards is
 	}
 	if err != nil {
-		return nil, s.explain(err, "the results of the fleet cannot be heard")
+		return nil, s.explain(err, "the fleet's results cannot be received")
 	}
-	return results, s.until(ctx, "the streams of the fleet cannot be read", s.restore, func() error {
+	return results, s.until(ctx, "the fleet's streams cannot be read", s.restore, func() error {
 		waiting, born, err := s.subjects(ctx, workStream, s.of("work", s.job))
 		if err == nil && len(waiting) > 0 {
 			err = s.purge(ctx, workStream, s.of("work", s.job))
@@ -128,8 +127,8 @@ func (s *submission) purge(ctx context.Context, name, subject string) error {
 	return stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
-// run draws shards as there are places and yields results, until there are no
-// more, the caller leaves, or there is an error.
+// run draws shards as capacity becomes free and yields results, until all are yielded, the
+// caller stops, or an error occurs.
 func (s *submission) run(ctx context.Context, shards iter.Seq[Shard], yield func(Result, error) bool) (left bool, err error) {
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -154,7 +153,7 @@ func (s *submission) run(ctx context.Context, shards iter.Seq[Shard], yield func
 		if len(s.open) == 0 && !more {
 			break
 		}
-		select { // also with nothing open: events of results that came twice keep it from drawing
+		select { // also with nothing open, because events of duplicate results stop the drawing above
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case e := <-s.events:
@@ -174,24 +173,23 @@ func (s *submission) run(ctx context.Context, shards iter.Seq[Shard], yield func
 	return false, nil
 }
 
-// Bounds of what is sent before the server has said that it has what was sent
-// before: a fleet far away would get one shard in each time that a message goes
-// there and back, and the server walks over all workers that wait each time that
-// its queue is empty again.
+// Limits of what is sent before the server confirms what was sent before. With single messages,
+// a distant fleet would receive one shard per round trip, and the server would visit all
+// waiting workers whenever its queue becomes empty.
 const (
 	burstShards = 256
 	burstBytes  = 4 << 20
 )
 
-// window is how many shards may be without a result: enough that a worker that is
-// done finds the next one waiting.
+// window returns how many shards may be open: enough that a worker that finishes finds another
+// shard waiting.
 func (s *submission) window() int {
-	slots, _ := s.crew.slots()
+	slots, _ := s.roster.slots()
 	return max(16, 2*slots)
 }
 
-// burst draws shards as there are places, and sends them, one behind the other. More
-// is whether there may be others.
+// burst draws shards up to the window and sends them together. It returns whether there may be
+// more.
 func (s *submission) burst(ctx context.Context, next func() (Shard, bool)) (more bool, err error) {
 	var sent []*asked
 	places := s.window() - len(s.open)
@@ -211,7 +209,7 @@ func (s *submission) burst(ctx context.Context, next func() (Shard, bool)) (more
 		if s.had[a.result()] > 0 {
 			places--
 			a.at, a.tries = time.Now(), 1
-			go s.fetch(ctx, a.place) // the one who takes events is the one who draws
+			go s.fetch(ctx, a.place) // in a goroutine, because this one reads the events
 			continue
 		}
 		if err := s.supply(ctx, shard); err != nil {
@@ -222,13 +220,12 @@ func (s *submission) burst(ctx context.Context, next func() (Shard, bool)) (more
 	return more, s.sendAll(ctx, sent)
 }
 
-// sendAll sends shards, and those again that the server does not say that it has
-// before the connection's patience is over.
+// sendAll sends shards. It sends a shard again if the server does not confirm it in time.
 func (s *submission) sendAll(ctx context.Context, all []*asked) error {
 	acks := make([]jetstream.PubAckFuture, len(all))
 	if len(all) > 1 {
 		for i, a := range all {
-			acks[i], _ = s.js.PublishMsgAsync(encodeWork(a.place, a.Shard)) // nil is sent again below
+			acks[i], _ = s.js.PublishMsgAsync(encodeWork(a.place, a.Shard)) // nil means it is sent below
 		}
 	}
 	for i, a := range all {
@@ -249,16 +246,16 @@ func (s *submission) sendAll(ctx context.Context, all []*asked) error {
 	return nil
 }
 
-// isSent remembers that the server has a shard that it did not have before.
+// isSent records that the server has accepted a shard.
 func (s *submission) isSent(a *asked) {
 	a.tries++
 	a.at = time.Now()
 	s.count(func(c *Counts) { c.Bytes += uint64(len(a.Body)) })
 }
 
-// send puts a shard into the queue; one that is there already is as good.
+// send adds a shard to the queue, or finds it there.
 func (s *submission) send(ctx context.Context, a *asked) error {
-	return s.until(ctx, "a shard cannot be put into the queue", s.restore, func() error {
+	return s.until(ctx, "a shard cannot be added to the queue", s.restore, func() error {
 		err := s.publish(ctx, encodeWork(a.place, a.Shard))
 		if err == nil {
 			s.isSent(a)
@@ -270,7 +267,7 @@ func (s *submission) send(ctx context.Context, a *asked) error {
 	})
 }
 
-// tell passes an event on to who takes results.
+// tell sends an event to the goroutine that reads events.
 func (s *submission) tell(e event) {
 	select {
 	case s.events <- e:

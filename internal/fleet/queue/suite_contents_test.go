@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// texts is a handler that returns what its shard needs, one after the other.
+// texts is a handler that returns the contents that its shard needs, joined.
 func texts(ctx context.Context, s queue.Shard) (all []byte, err error) {
 	for _, c := range s.Needs {
 		text, err := c.Bytes(ctx, 8<<20)
@@ -23,8 +23,8 @@ func texts(ctx context.Context, s queue.Shard) (all []byte, err error) {
 	return all, nil
 }
 
-// Promise: what shards need reaches handlers as it is, and is no more than they
-// read at one time.
+// Promise: handlers receive the contents that shards need unchanged, and read no more than that
+// at one time.
 func contents(t *testing.T, open Open) {
 	f := start(t, open, 2, texts)
 	large := strings.Repeat("0123456789abcdef", 5<<16)

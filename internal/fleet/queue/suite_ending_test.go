@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// blocked is a handler that tells it was called, and waits for the end of gate or
-// of its context.
+// blocked is a handler that reports its call and waits until gate closes or its context is
+// canceled.
 func blocked(called chan<- int, gate <-chan struct{}) queue.Handler {
 	return func(ctx context.Context, s queue.Shard) ([]byte, error) {
 		select {
@@ -29,7 +29,7 @@ func blocked(called chan<- int, gate <-chan struct{}) queue.Handler {
 	}
 }
 
-// soon fails if done does not come.
+// soon fails the test if nothing arrives on done in time.
 func soon[T any](t *testing.T, done <-chan T, what string) (v T) {
 	select {
 	case v = <-done:
@@ -39,8 +39,8 @@ func soon[T any](t *testing.T, done <-chan T, what string) (v T) {
 	return v
 }
 
-// Promise: a Submit ends with its context, with the context's error, whatever
-// handlers are doing; the fleet goes on.
+// Promise: when its context is canceled, a Submit returns the context's error, whatever
+// handlers are doing, and the fleet continues to work.
 func cancelled(t *testing.T, open Open) {
 	called, gate := make(chan int, 1), make(chan struct{})
 	f := start(t, open, 2, blocked(called, gate))
@@ -58,7 +58,7 @@ func cancelled(t *testing.T, open Open) {
 	require.ErrorIs(t, drain(ctx, f, "over", all), context.Canceled, "it is over before it begins")
 }
 
-// drain submits all and returns the error that ends it.
+// drain submits all shards and returns the final error.
 func drain(ctx context.Context, f queue.Fleet, job string, all []queue.Shard) error {
 	var ended error
 	for _, err := range f.Submit(ctx, job, values(all)) {
@@ -69,7 +69,7 @@ func drain(ctx context.Context, f queue.Fleet, job string, all []queue.Shard) er
 	return ended
 }
 
-// Promise: who leaves early takes back what is not computed: workers have time
+// Promise: stopping the iteration early cancels the remaining shards, so that workers have time
 // for others.
 func leftEarly(t *testing.T, open Open) {
 	var computed atomic.Int64
@@ -88,8 +88,8 @@ func leftEarly(t *testing.T, open Open) {
 	require.Less(t, computed.Load(), int64(5*most))
 }
 
-// Promise: closing a fleet ends what is submitted with an error, and waits for
-// nobody who waits for it.
+// Promise: closing a fleet makes running Submits return an error, and does not wait for callers
+// that wait for it.
 func closedWhileSubmitting(t *testing.T, open Open) {
 	called := make(chan int, 1)
 	f := start(t, open, 2, blocked(called, nil))
@@ -106,7 +106,7 @@ func closedWhileSubmitting(t *testing.T, open Open) {
 	}
 }
 
-// Promise: a fleet that was left takes nothing, says so, and may be left twice.
+// Promise: a closed fleet accepts nothing, reports that it is closed, and can be closed twice.
 func closed(t *testing.T, open Open) {
 	f := start(t, open, 1, reversed)
 	left := 0

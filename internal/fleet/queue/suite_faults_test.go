@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: an error of a handler is not the shard's result: it is tried again.
+// Promise: an error of a handler is not the shard's result: the shard is tried again.
 func triedAgain(t *testing.T, open Open) {
 	var tries sync.Map
 	f := start(t, open, 2, func(_ context.Context, s queue.Shard) ([]byte, error) {
@@ -30,8 +30,8 @@ func triedAgain(t *testing.T, open Open) {
 	right(t, all, gather(t, f, "tried-again", all))
 }
 
-// Promise: what fails on every try is given up, with the cause, and takes nothing
-// from its neighbours.
+// Promise: a shard that fails on every try is given up with the cause, and does not affect
+// other shards.
 func givenUp(t *testing.T, open Open) {
 	var tries atomic.Int64
 	f := start(t, open, 2, func(_ context.Context, s queue.Shard) ([]byte, error) {
@@ -50,7 +50,7 @@ func givenUp(t *testing.T, open Open) {
 	right(t, append(all[:3:3], all[4:]...), got)
 }
 
-// infrastructure holds a result without a body to what its error must say.
+// infrastructure checks the error of a result without a body.
 func infrastructure(t *testing.T, r queue.Result, cause string) {
 	require.Error(t, r.Err)
 	require.Empty(t, r.Body)
@@ -60,7 +60,7 @@ func infrastructure(t *testing.T, r queue.Result, cause string) {
 	require.ErrorContains(t, r.Err, cause)
 }
 
-// Promise: a handler that panics is one that fails, and its worker lives on.
+// Promise: a handler that panics counts as one that fails, and its worker survives.
 func panics(t *testing.T, open Open) {
 	var nothing map[string]int
 	f := start(t, open, 1, func(_ context.Context, s queue.Shard) ([]byte, error) {
@@ -75,8 +75,8 @@ func panics(t *testing.T, open Open) {
 	right(t, all[1:], got)
 }
 
-// Promise: a shard that breaks a bound is refused before anybody gets it, with
-// the Submit that it is part of.
+// Promise: a shard that exceeds a limit is refused before any worker receives it, and so is its
+// Submit.
 func refused(t *testing.T, open Open) {
 	f := start(t, open, 1, func(_ context.Context, s queue.Shard) ([]byte, error) {
 		if s.Index != 0 || string(s.Body) != "fine" {
@@ -100,7 +100,7 @@ func refused(t *testing.T, open Open) {
 	require.Len(t, gather(t, f, strings.Repeat("x", queue.MaxJob), []queue.Shard{fine}), 1)
 }
 
-// last returns the error that a Submit ends with, and holds it to being the last.
+// last returns the error with which a Submit ends, and checks that it is the last value.
 func last(t *testing.T, results iter.Seq2[queue.Result, error]) (ended error) {
 	for r, err := range results {
 		require.NoError(t, ended, "something comes after the error")

@@ -10,8 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: a job that is submitted again, whole or after it was cut short, has
-// the same results.
+// Promise: submitting a job again, after it finished or was cut short, gives the same results.
 func again(t *testing.T, open Open) {
 	f := start(t, open, 2, reversed)
 	all := shards(60, "again")
@@ -30,8 +29,8 @@ func again(t *testing.T, open Open) {
 	right(t, all, gather(t, f, "cut-short", all))
 }
 
-// Promise: results are those of the shards that are asked for: what is left of a
-// job of the same name, whose shards were others, is not taken for them.
+// Promise: results belong to the requested shards. Results of an earlier job with the same name
+// but other shards are not used.
 func otherShards(t *testing.T, open Open) {
 	f := start(t, open, 2, reversed)
 	for _, of := range []string{"first", "second", "first"} {
@@ -49,7 +48,7 @@ func otherShards(t *testing.T, open Open) {
 	right(t, score, gather(t, f, "needs", score))
 }
 
-// Promise: many may submit at once, and each gets its own results.
+// Promise: many callers may submit at once, and each gets its own results.
 func manyAtOnce(t *testing.T, open Open) {
 	f := start(t, open, 3, reversed)
 	var all sync.WaitGroup
@@ -74,8 +73,7 @@ func manyAtOnce(t *testing.T, open Open) {
 	all.Wait()
 }
 
-// Promise: who takes results may submit more before taking the next, even where
-// one worker does it all.
+// Promise: a caller may submit more while it reads results, even if there is only one worker.
 func within(t *testing.T, open Open) {
 	f := start(t, open, 1, reversed)
 	outer, inner := shards(10, "outer"), shards(5, "inner")

@@ -14,14 +14,13 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Open opens a fleet of so many workers, one shard at a time each, that compute
-// with handlers. What it starts besides the fleet itself it ends with t; the
-// suite closes the fleet.
+// Open opens a fleet with the given number of workers, each with one slot, that compute with
+// handlers. It stops with t whatever it starts besides the fleet. The suite closes the fleet.
 type Open func(t *testing.T, handlers map[queue.Kind]queue.Handler, workers int) queue.Fleet
 
-// Run runs the suite, which is what every fleet promises: in one process or over a
-// network, the same shards give the same results. Without are tests that are left out. Handlers of its tests live in this process and are called
-// by workers, so workers of open must do so, too.
+// Run runs the suite of promises that every fleet keeps: in one process or over a network, the
+// same shards give the same results. without lists tests to skip. The handlers of its tests are
+// in this process, so the workers of open must be, too.
 func Run(t *testing.T, open Open, without ...string) {
 	for _, test := range []struct {
 		name string
@@ -51,7 +50,8 @@ func Run(t *testing.T, open Open, without ...string) {
 	}
 }
 
-// patience is how long a test waits for what must come: a slow machine is no fault.
+// patience is how long a test waits for an event. It is long, so that no test fails because the
+// machine is slow.
 const patience = 90 * time.Second
 
 // start opens a fleet whose handler for both kinds is h.
@@ -67,7 +67,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// reversed is a handler whose result tells the body that it comes from.
+// reversed is a handler whose result identifies the shard's body.
 func reversed(_ context.Context, s queue.Shard) ([]byte, error) {
 	return answer(s), nil
 }
@@ -80,7 +80,7 @@ func answer(s queue.Shard) []byte {
 	return append(b, s.Kind...)
 }
 
-// shards are n shards whose bodies tell them apart.
+// shards returns n shards with distinct bodies.
 func shards(n int, of string) []queue.Shard {
 	all := make([]queue.Shard, n)
 	for i := range all {
@@ -99,7 +99,7 @@ func values(all []queue.Shard) iter.Seq[queue.Shard] {
 	}
 }
 
-// gather submits all and returns the results by index; each comes once.
+// gather submits all shards and returns the results by index. It checks that each comes once.
 func gather(t *testing.T, f queue.Fleet, job string, all []queue.Shard) map[int]queue.Result {
 	got := map[int]queue.Result{}
 	for r, err := range f.Submit(deadline(t), job, values(all)) {
@@ -111,7 +111,7 @@ func gather(t *testing.T, f queue.Fleet, job string, all []queue.Shard) map[int]
 	return got
 }
 
-// right holds every result of all to its shard.
+// right checks every result against its shard.
 func right(t *testing.T, all []queue.Shard, got map[int]queue.Result) {
 	for _, s := range all {
 		require.Contains(t, got, s.Index)
@@ -120,7 +120,7 @@ func right(t *testing.T, all []queue.Shard, got map[int]queue.Result) {
 	}
 }
 
-// Promise: each shard has one result, the one of its body.
+// Promise: each shard has one result, which belongs to its body.
 func everyIndexOnce(t *testing.T, open Open) {
 	f := start(t, open, 3, reversed)
 	all := shards(300, "once")
@@ -129,8 +129,8 @@ func everyIndexOnce(t *testing.T, open Open) {
 	require.Empty(t, gather(t, f, "nothing", nil))
 }
 
-// Promise: bodies and results may be empty and as large as the bounds allow;
-// what a handler returns above its bound is an error.
+// Promise: bodies and results may be empty and as large as the limits allow. A handler's result
+// above the limit is an error.
 func sizes(t *testing.T, open Open) {
 	f := start(t, open, 2, func(_ context.Context, s queue.Shard) ([]byte, error) {
 		switch string(s.Body) {
@@ -151,13 +151,13 @@ func sizes(t *testing.T, open Open) {
 	require.Empty(t, got[0].Body)
 	require.NoError(t, got[2].Err)
 	require.True(t, bytes.Equal(bytes.Repeat([]byte{7}, 5<<20), got[2].Body))
-	require.ErrorContains(t, got[3].Err, "its result has")
+	require.ErrorContains(t, got[3].Err, "the result has")
 }
 
-// most is how far a fleet of a few workers may draw ahead of what it has yielded.
+// most is how many shards a fleet of a few workers may draw beyond those it has yielded.
 const most = 4096
 
-// Promise: shards are drawn as there are places for them and not all at once.
+// Promise: shards are drawn as capacity becomes free, not all at once.
 func backpressure(t *testing.T, open Open) {
 	f := start(t, open, 2, reversed)
 	drawn, yielded := 0, 0

@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
 
-// secured starts a server of somebody's own with TLS, or without, and returns its
-// address without the scheme, and the file of its certificate.
+// secured starts an external server with or without TLS, and returns its address without the
+// scheme and the file of its certificate.
 func secured(t *testing.T, certificate func(*x509.Certificate), change func(*server.Options)) (address, public string) {
 	public, private := certtest.WriteAs(t, t.TempDir(), certificate)
 	pair, err := tls.LoadX509KeyPair(public, private)
@@ -38,16 +38,15 @@ func secured(t *testing.T, certificate func(*x509.Certificate), change func(*ser
 	return s.Addr().String(), public
 }
 
-// believing is what an end believes that was given --ca.
+// believing returns the TLS configuration of a process with --ca.
 func believing(t *testing.T, public string) *tls.Config {
 	c := certtest.Trust(t, public)
 	c.MinVersion = tls.VersionTLS13
 	return c
 }
 
-// Promise: two ends that cannot trust each other do not wait for it to pass: a
-// worker, a coordinator and who looks end within seconds, and say what is wrong,
-// where, and what to do.
+// Promise: if a TLS connection is not trusted, a worker, a coordinator and an admin do not
+// retry. They fail within seconds, and report what is wrong, where, and what to do.
 func TestWhoCannotBeTrusted(t *testing.T) {
 	testneeds.NotShort(t)
 	same := func(*x509.Certificate) {}
@@ -70,16 +69,16 @@ func TestWhoCannotBeTrusted(t *testing.T) {
 		what, hint  string
 	}{
 		"expired":                         {old, nothing, nil, "has expired", "renew it"},
-		"another name":                    {elsewhere, nothing, nil, "is for other names than this address", "--name HOST"},
-		"an unknown authority":            {same, nothing, func(o *queue.Options, _ string) { o.TLS = believing(t, stranger) }, "nobody whom this end believes", "--ca"},
-		"the system's authorities":        {same, nothing, func(o *queue.Options, _ string) { o.TLS = nil }, "nobody whom this end believes", "--ca"},
-		"nats:// to TLS":                  {same, nothing, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "nobody whom this end believes", "--ca"},
-		"TLS to plain":                    {same, plain, nil, "wants TLS, and the server of the fleet has no certificate", "--tls-cert"},
-		"TLS before a word":               {same, func(o *server.Options) { o.TLSHandshakeFirst = true }, nil, "wants TLS before it says a word", "handshake_first"},
-		"no certificate of the client":    {same, wanting, nil, "a certificate of this end", "--tls-key"},
-		"a wrong certificate of a client": {same, wanting, func(o *queue.Options, _ string) { o.TLS.Certificates = []tls.Certificate{own} }, "certificate of this end", "--tls-cert"},
-		"TLS 1.2 only":                    {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, nil, "does not speak TLS 1.3", "1.3"},
-		"TLS 1.2 only, by nats://":        {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "does not speak TLS 1.3", "1.3"},
+		"another name":                    {elsewhere, nothing, nil, "is not valid for this address", "--name HOST"},
+		"an unknown authority":            {same, nothing, func(o *queue.Options, _ string) { o.TLS = believing(t, stranger) }, "signed by an unknown authority", "--ca"},
+		"the system's authorities":        {same, nothing, func(o *queue.Options, _ string) { o.TLS = nil }, "signed by an unknown authority", "--ca"},
+		"nats:// to TLS":                  {same, nothing, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "signed by an unknown authority", "--ca"},
+		"TLS to plain":                    {same, plain, nil, "requires TLS, but the fleet's server has no certificate", "--tls-cert"},
+		"TLS before a word":               {same, func(o *server.Options) { o.TLSHandshakeFirst = true }, nil, "requires a TLS handshake first", "handshake_first"},
+		"no certificate of the client":    {same, wanting, nil, "a client certificate", "--tls-key"},
+		"a wrong certificate of a client": {same, wanting, func(o *queue.Options, _ string) { o.TLS.Certificates = []tls.Certificate{own} }, "client certificate", "--tls-cert"},
+		"TLS 1.2 only":                    {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, nil, "does not support TLS 1.3", "1.3"},
+		"TLS 1.2 only, by nats://":        {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "does not support TLS 1.3", "1.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,8 +111,8 @@ func TestWhoCannotBeTrusted(t *testing.T) {
 	}
 }
 
-// Promise: what answers and is no server of a fleet is said at once; a port at which
-// nobody is, or somebody who only listens, may become one, and is waited for.
+// Promise: a program that is not a fleet's server is reported at once. A port on which nothing
+// listens, or on which a program stays silent, may become a server, so the client waits.
 func TestWhoIsNoServer(t *testing.T) {
 	testneeds.NotShort(t)
 	says := func(word string) (address string) {
@@ -137,7 +136,7 @@ func TestWhoIsNoServer(t *testing.T) {
 	}
 	_, err := queue.Look(t.Context(), options("nats://"+says("220 mail.example ESMTP\r\n")))
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
-	require.ErrorContains(t, err, "no server of a fleet")
+	require.ErrorContains(t, err, "not a fleet's server")
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	_, err = queue.Look(ctx, options("nats://"+says("")))
@@ -145,8 +144,8 @@ func TestWhoIsNoServer(t *testing.T) {
 	require.Error(t, ctx.Err())
 }
 
-// Promise: a server whose certificate and key are believed serves a worker with a
-// certificate of its own where it wants one.
+// Promise: a server with a trusted certificate and key serves a worker that has a client
+// certificate if it requires one.
 func TestWhoIsTrusted(t *testing.T) {
 	testneeds.NotShort(t)
 	mine, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })

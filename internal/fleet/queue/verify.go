@@ -17,84 +17,83 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Excluder is a Fleet that can do without a worker.
+// Excluder is a Fleet that can exclude a worker.
 type Excluder interface {
-	// Exclude takes no more results of worker, and gives it no more work. It may
-	// be called more than once.
+	// Exclude refuses further results of worker and gives it no more work. It may be called
+	// more than once.
 	Exclude(worker string, why error)
 }
 
-// VerifyOptions says how results are verified.
+// VerifyOptions configure the verification of results.
 type VerifyOptions struct {
-	// Share is the share of results that are computed again, from 0 to 1.
+	// Share is the share of results that are computed a second time, from 0 to 1.
 	Share float64
-	// Handlers are what this process computes with where two workers disagree, or
-	// the same one has computed twice. Without one for a kind nobody can say who is right.
+	// Handlers compute a shard in this process if two workers disagree or if the same worker
+	// computed it twice. Without a handler for its kind, such a shard cannot be decided.
 	Handlers map[Kind]Handler
-	// Read, if it is set, reads the body of a shard's result. What it cannot read is
-	// no answer to the shard: its worker is excluded as one that lied. It may be
-	// called by several goroutines.
+	// Read, if not nil, decodes the body of a shard's result. If it returns an error, the
+	// result is wrong, and its worker is excluded. It may be called from several goroutines.
 	Read func(s Shard, body []byte) (any, error)
-	// OnLiar, if it is set, is told of a worker that gave a wrong result, once.
-	OnLiar func(worker string, why error)
+	// OnWrongResult, if not nil, is called once for each worker that returned a wrong result.
+	OnWrongResult func(worker string, why error)
 }
 
-// VerifyReport says what verifying came to, for people.
+// VerifyReport summarizes the verification. It is informational.
 type VerifyReport struct {
-	Checked   int    `json:"checked"`   // results that were computed again
-	Here      int    `json:"here"`      // of them, in this process
-	Unchecked int    `json:"unchecked"` // results that nobody could compute again
-	Differed  int    `json:"differed"`  // checks in which somebody said something else
-	Liars     []Liar `json:"liars"`     // by name
+	Checked   int           `json:"checked"`   // results that were computed a second time
+	Here      int           `json:"here"`      // of those, in this process
+	Unchecked int           `json:"unchecked"` // results that could not be computed a second time
+	Differed  int           `json:"differed"`  // checks in which results differed
+	Wrong     []WrongResult `json:"liars"`     // sorted by name
 }
 
-// Liar is a worker that gave a wrong result.
-type Liar struct {
+// WrongResult is the first wrong result of a worker.
+type WrongResult struct {
 	Worker string `json:"worker"`
-	Job    string `json:"job"`   // the job of its first wrong result
-	Index  int    `json:"index"` // and its place
+	Job    string `json:"job"`   // job of its first wrong result
+	Index  int    `json:"index"` // index of that shard
 }
 
-// Verifier is a Fleet that computes a sample of its results again: the first of
-// each worker and a share of all others, by whoever takes them. Where two workers
-// differ this process computes; who gave something else is excluded, and what it
-// gave to the Submit under way is computed in this process. What it gave to earlier
-// ones, and nobody has checked, cannot be taken back: then this and every later
-// Submit ends with an error that names the worker.
+// Verifier is a Fleet that computes a sample of its results a second time, on any worker: the
+// first result of each worker and a share of all others. If two workers differ, this process
+// computes the shard. It then excludes the worker whose result was wrong, and computes that
+// worker's unverified results of the running Submit itself. Unverified results of earlier
+// Submits cannot be taken back, so this and every later Submit returns an error that names the
+// worker.
 type Verifier struct {
 	Fleet
 	o    VerifyOptions
-	here chan struct{} // one for each shard that this process may compute or read
+	here chan struct{} // limits how many shards this process computes or reads at the same time
 
-	mutex    sync.Mutex // of what follows
+	mutex    sync.Mutex // guards the fields below
 	given    map[string]*history
 	excluded map[string]bool
 	tainted  error
 	report   VerifyReport
 }
 
-// history is what a worker gave away that nobody has confirmed.
+// history counts the unverified results of a worker that were passed on.
 type history struct {
 	results     int
-	first, last string // the jobs of the first and of the last of them
+	first, last string // jobs of the first and the last of them
 }
 
-// Verified returns inner with its results verified. Closing it closes inner.
+// Verified returns a fleet that verifies the results of inner. Closing it closes inner.
 func Verified(inner Fleet, o VerifyOptions) *Verifier {
 	return &Verifier{Fleet: inner, o: o, here: make(chan struct{}, runtime.GOMAXPROCS(0)), given: map[string]*history{}, excluded: map[string]bool{}}
 }
 
-// Report returns what verifying came to so far.
+// Report returns the report so far.
 func (v *Verifier) Report() VerifyReport {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	r := v.report
-	r.Liars = slices.SortedFunc(slices.Values(r.Liars), func(a, b Liar) int { return cmp.Compare(a.Worker, b.Worker) })
+	r.Wrong = slices.SortedFunc(slices.Values(r.Wrong), func(a, b WrongResult) int { return cmp.Compare(a.Worker, b.Worker) })
 	return r
 }
 
-// Submit implements Fleet. All results are held back until the last one is verified;
-// with a share of 0 none is.
+// Submit implements Fleet. It holds all results back until the last one is verified. With a
+// share of 0 it holds nothing back.
 func (v *Verifier) Submit(ctx context.Context, job string, shards iter.Seq[Shard]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		s := &verification{Verifier: v, job: job}
@@ -108,30 +107,30 @@ func (v *Verifier) Submit(ctx context.Context, job string, shards iter.Seq[Shard
 	}
 }
 
-// errLeft is what ends a Submit that its caller leaves; nobody sees it.
+// errLeft stops a Submit whose caller stopped iterating. It is never returned to the caller.
 var errLeft = errors.New("left")
 
-// verification is one Submit under way.
+// verification is one running Submit.
 type verification struct {
 	*Verifier
 	job  string
-	held []*entry // by place; of the goroutine that draws and takes
+	held []*entry // by index; used only by the goroutine that draws and takes
 }
 
-// entry is a shard, its result, and who says the same.
+// entry is a shard, its result, and the worker that confirmed it.
 type entry struct {
 	shard  Shard
 	result Result
 	value  any    // see VerifyOptions.Read
-	sure   string // empty is nobody
-	bad    bool   // the result is no answer to its shard
+	sure   string // worker that computed the same; empty if none
+	bad    bool   // whether Read rejected the result
 }
 
-// byMe stands for this process among those who confirm results.
+// byMe is the value of entry.sure if this process confirmed the result.
 const byMe = "this process"
 
-// run has all shards computed, and those that are chosen again, while others are
-// still under way. Then it gives the results away, in order.
+// run computes all shards and meanwhile recomputes those that are chosen. Then it yields the
+// results in order.
 func (s *verification) run(ctx context.Context, shards iter.Seq[Shard], yield func(Result, error) bool) error {
 	work, inner := errgroup.WithContext(ctx)
 	var again chan *entry
@@ -153,7 +152,7 @@ func (s *verification) run(ctx context.Context, shards iter.Seq[Shard], yield fu
 		close(again)
 	}
 	if failed := work.Wait(); failed != nil && ctx.Err() == nil {
-		err = failed // and ended the others
+		err = failed // this error canceled the rest
 	}
 	if err != nil {
 		return err
@@ -164,8 +163,8 @@ func (s *verification) run(ctx context.Context, shards iter.Seq[Shard], yield fu
 	return err
 }
 
-// take holds results back and calls check for those that may be wrong, or yields
-// them at once where nobody is to be verified.
+// take holds results back and calls check for each success. If verification is off, it yields
+// each result at once instead.
 func (s *verification) take(ctx context.Context, shards iter.Seq[Shard], yield func(Result, error) bool, check func(*entry)) error {
 	for r, err := range s.Fleet.Submit(ctx, s.job, func(yield func(Shard) bool) {
 		for shard := range shards {
@@ -194,8 +193,7 @@ func (s *verification) take(ctx context.Context, shards iter.Seq[Shard], yield f
 	return nil
 }
 
-// compare has shards computed a second time, by whoever takes them, and holds both
-// results to each other.
+// compare computes shards a second time on any worker and compares both results.
 func (s *verification) compare(ctx context.Context, again <-chan *entry) error {
 	var all []*entry
 	checks, inner := errgroup.WithContext(ctx)
@@ -220,10 +218,10 @@ func (s *verification) compare(ctx context.Context, again <-chan *entry) error {
 	return checks.Wait()
 }
 
-// derived is the name of the job that computes some of another again.
+// derived returns the name of the job that recomputes shards of another job.
 func derived(job string) string { return "verify-" + DigestOfBytes([]byte(job)).Hex()[:32] }
 
-// judge computes a shard in this process, and excludes who says something else.
+// judge computes a shard in this process and excludes workers whose result differs.
 func (s *verification) judge(ctx context.Context, e *entry, second Result) error {
 	answers := []Result{e.result}
 	if second.Err == nil && second.Worker != e.result.Worker {
@@ -237,19 +235,19 @@ func (s *verification) judge(ctx context.Context, e *entry, second Result) error
 		s.count(func(r *VerifyReport) { r.Unchecked++ })
 		return nil
 	case err != nil:
-		return s.undecided(e, "two workers differ, and this process cannot say who is right", "see the cause; "+answers[0].Worker+" and "+answers[1].Worker+" are the workers", err)
+		return s.undecided(e, "two workers returned different results, and this process cannot decide which is right", "fix the cause; the workers are "+answers[0].Worker+" and "+answers[1].Worker, err)
 	}
 	differ := slices.DeleteFunc(answers, func(r Result) bool { return bytes.Equal(r.Body, own) })
 	s.count(func(r *VerifyReport) {
 		r.Checked, r.Here, r.Differed = r.Checked+1, r.Here+1, r.Differed+min(1, len(differ))
 	})
-	if len(differ) > 0 { // nobody is accused of what is not a function of the shard
+	if len(differ) > 0 { // do not accuse a worker if the result is not a function of the shard
 		if twice, err := s.own(ctx, e); err != nil || !bytes.Equal(own, twice) {
-			return cmp.Or(ctx.Err(), s.undecided(e, "this process itself gives two results to one shard", "set fleet.verify to 0 where results are not a function of their input, as with a model that samples elsewhere", err))
+			return cmp.Or(ctx.Err(), s.undecided(e, "this process itself computes two different results for one shard", "set fleet.verify to 0 if results are not a function of their input, for example with a model that samples in a service", err))
 		}
 	}
 	for _, r := range differ {
-		s.accuse(r.Worker, s.job, e.shard.Index, "is not what this process computes")
+		s.accuse(r.Worker, s.job, e.shard.Index, "differs from what this process computes")
 	}
 	if bytes.Equal(e.result.Body, own) {
 		e.sure = byMe
@@ -257,7 +255,7 @@ func (s *verification) judge(ctx context.Context, e *entry, second Result) error
 	return nil
 }
 
-// undecided is the error of a Submit of which nobody can say what is right.
+// undecided returns the error of a Submit whose correct result is unknown.
 func (s *verification) undecided(e *entry, what, hint string, err error) error {
 	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Differs, Where: fmt.Sprintf("%s, shard %d", s.job, e.shard.Index), What: what, Hint: hint, Err: err}
 }
@@ -274,7 +272,7 @@ func (s *verification) own(ctx context.Context, e *entry) (body []byte, err erro
 	return body, err
 }
 
-// read reads a result. One that is no answer to its shard is a wrong one.
+// read decodes a result. A result that cannot be decoded is wrong.
 func (s *verification) read(e *entry) {
 	if s.o.Read == nil || e.result.Err != nil {
 		return
@@ -285,12 +283,12 @@ func (s *verification) read(e *entry) {
 	if e.value, err = s.o.Read(e.shard, e.result.Body); err != nil {
 		e.bad = true
 		s.count(func(r *VerifyReport) { r.Differed++ })
-		s.accuse(e.result.Worker, s.job, e.shard.Index, "is no answer to it: "+err.Error())
+		s.accuse(e.result.Worker, s.job, e.shard.Index, "does not fit the shard: "+err.Error())
 	}
 }
 
-// give yields results. What excluded workers have given is computed in this process
-// first, and what nobody has confirmed is noted.
+// give yields results. Before that, this process recomputes the results of excluded workers. It
+// records results that are not verified.
 func (s *verification) give(ctx context.Context, all []*entry, yield func(Result, error) bool) error {
 	work, ctx := errgroup.WithContext(ctx)
 	for _, e := range all {
@@ -298,7 +296,7 @@ func (s *verification) give(ctx context.Context, all []*entry, yield func(Result
 			work.Go(func() error {
 				own, err := s.own(ctx, e)
 				if err != nil {
-					return cmp.Or(ctx.Err(), s.undecided(e, "a wrong result cannot be computed again", "see the cause; without "+e.result.Worker+", go on from the last checkpoint", err))
+					return cmp.Or(ctx.Err(), s.undecided(e, "a wrong result cannot be recomputed", "fix the cause, then resume from the last checkpoint without worker "+e.result.Worker, err))
 				}
 				e.result.Body, e.result.Worker, e.bad = own, "", false
 				s.read(e)
@@ -321,7 +319,7 @@ func (s *verification) give(ctx context.Context, all []*entry, yield func(Result
 	return nil
 }
 
-// note remembers who gave a result that nobody has confirmed.
+// note records the worker of a result that is not verified.
 func (s *verification) note(e *entry) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -331,8 +329,8 @@ func (s *verification) note(e *entry) {
 	}
 }
 
-// lost reports whether a result is no answer, or that of an excluded worker and of
-// nobody else.
+// lost reports whether a result must be recomputed: it cannot be decoded, or only excluded
+// workers computed it.
 func (v *Verifier) lost(e *entry) bool {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
@@ -345,18 +343,18 @@ func (v *Verifier) count(add func(*VerifyReport)) {
 	add(&v.report)
 }
 
-// taint returns why what was given away is not to be trusted, or nil.
+// taint returns why results that were already yielded cannot be trusted, or nil.
 func (v *Verifier) taint() error {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	return v.tainted
 }
 
-// chosen reports whether a result is computed again: the first of a worker, and a
-// share of the others, by a chance that no worker can foresee.
+// chosen reports whether a result is to be recomputed: the first one of each worker, and a
+// random share of the others, which workers cannot predict.
 func (s *verification) chosen(e *entry) bool {
 	worker := e.result.Worker
-	if worker == "" || e.shard.Unsure { // an unsure one is that of many tries, of several workers
+	if worker == "" || e.shard.Unsure { // an unsure result comes from tries of several workers
 		return false
 	}
 	s.mutex.Lock()
@@ -368,12 +366,12 @@ func (s *verification) chosen(e *entry) bool {
 	return !met || rand.Float64() < s.o.Share
 }
 
-// accuse excludes a worker that gave a wrong result.
+// accuse excludes a worker that returned a wrong result.
 func (v *Verifier) accuse(worker, job string, index int, what string) {
 	why := &fault.Error{
 		Boundary: fault.Fleet, Kind: fault.Differs, Where: "worker " + worker,
-		What: fmt.Sprintf("its result of %s, shard %d, %s: it is excluded", job, index, what),
-		Hint: "look for what is different there: the processor, the memory, what is installed, who runs it",
+		What: fmt.Sprintf("its result of %s, shard %d, %s; the worker is excluded", job, index, what),
+		Hint: "check what differs on its machine: CPU, memory, installed software, and who operates it",
 	}
 	v.mutex.Lock()
 	if worker == "" || v.excluded[worker] {
@@ -381,19 +379,19 @@ func (v *Verifier) accuse(worker, job string, index int, what string) {
 		return
 	}
 	v.excluded[worker] = true
-	v.report.Liars = append(v.report.Liars, Liar{worker, job, index})
+	v.report.Wrong = append(v.report.Wrong, WrongResult{worker, job, index})
 	if h := v.given[worker]; h != nil && h.results > 0 && v.tainted == nil {
 		v.tainted = &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Differs, Where: "worker " + worker,
-			What: fmt.Sprintf("it gave a wrong result of %s, shard %d, and before that %d results that nobody has checked, from %s to %s", job, index, h.results, h.first, h.last),
-			Hint: "go on from a checkpoint of before, without this worker, or begin again; a larger fleet.verify finds such a worker earlier",
+			What: fmt.Sprintf("it returned a wrong result of %s, shard %d, and before that %d unverified results, from %s to %s", job, index, h.results, h.first, h.last),
+			Hint: "resume from an earlier checkpoint or start again, without this worker; raise fleet.verify to detect such a worker earlier",
 		}
 	}
 	v.mutex.Unlock()
 	if x, ok := v.Fleet.(Excluder); ok {
 		x.Exclude(worker, why)
 	}
-	if v.o.OnLiar != nil {
-		v.o.OnLiar(worker, why)
+	if v.o.OnWrongResult != nil {
+		v.o.OnWrongResult(worker, why)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// lie says what a worker makes of its n-th shard, given the truth.
+// lie returns what a worker makes of the correct result of its n-th shard.
 type lie func(n int, s queue.Shard, truth []byte) []byte
 
 func honest(_ int, _ queue.Shard, truth []byte) []byte { return truth }
@@ -30,7 +30,7 @@ func always(name string) lie {
 	return func(_ int, _ queue.Shard, truth []byte) []byte { return append([]byte(name), truth...) }
 }
 
-// crowd is a fleet of workers with names, in this process, who take turns.
+// crowd is a fleet of named workers in this process that take turns.
 type crowd struct {
 	queue.Fleet
 	mutex    sync.Mutex
@@ -90,7 +90,7 @@ func (c *crowd) Exclude(worker string, _ error) {
 	c.excluded = append(c.excluded, worker)
 }
 
-// Submit implements queue.Fleet: results carry the names of their workers.
+// Submit implements queue.Fleet. Results carry the names of their workers.
 func (c *crowd) Submit(ctx context.Context, job string, shards iter.Seq[queue.Shard]) iter.Seq2[queue.Result, error] {
 	return func(yield func(queue.Result, error) bool) {
 		if strings.HasPrefix(job, "verify-") {
@@ -107,7 +107,7 @@ func (c *crowd) Submit(ctx context.Context, job string, shards iter.Seq[queue.Sh
 	}
 }
 
-// truth is what shards of these tests come to.
+// truth is the correct result of the shards of these tests.
 func truth(_ context.Context, s queue.Shard) ([]byte, error) {
 	return fmt.Appendf(nil, "%08x", crc32.ChecksumIEEE(s.Body)), nil
 }
@@ -122,7 +122,7 @@ func verified(lies map[string]lie, o queue.VerifyOptions) (*queue.Verifier, *cro
 	return queue.Verified(c, o), c
 }
 
-// job submits n shards and requires the right result of each.
+// job submits n shards and requires the correct result of each.
 func job(t *testing.T, f queue.Fleet, name string, n int) {
 	got, err := try(t, f, name, n)
 	require.NoError(t, err)
@@ -152,8 +152,8 @@ func try(t *testing.T, f queue.Fleet, name string, n int) (map[int]string, error
 	return got, nil
 }
 
-// Promise: workers that lie are found, named and excluded, and what comes out is
-// right, whoever lies, as the first or as the second, and whoever else is there.
+// Promise: workers that lie are found, named and excluded, and all results are correct, whether
+// the first or the second worker lies, and whatever other workers there are.
 func TestVerifiedFindsLiars(t *testing.T) {
 	third := func(n int, s queue.Shard, truth []byte) []byte {
 		if n%3 == 0 {
@@ -187,7 +187,7 @@ func TestVerifiedFindsLiars(t *testing.T) {
 				defer goleak.VerifyNone(t)
 				var told []string
 				var mutex sync.Mutex
-				v, crowd := verified(c.lies, queue.VerifyOptions{Share: c.share, OnLiar: func(worker string, why error) {
+				v, crowd := verified(c.lies, queue.VerifyOptions{Share: c.share, OnWrongResult: func(worker string, why error) {
 					mutex.Lock()
 					defer mutex.Unlock()
 					told = append(told, worker)
@@ -201,8 +201,8 @@ func TestVerifiedFindsLiars(t *testing.T) {
 				require.Equal(t, c.liars, told)
 				require.ElementsMatch(t, c.liars, crowd.excluded)
 				r := v.Report()
-				require.Len(t, r.Liars, len(c.liars))
-				for i, l := range r.Liars {
+				require.Len(t, r.Wrong, len(c.liars))
+				for i, l := range r.Wrong {
 					require.Equal(t, c.liars[i], l.Worker)
 				}
 				require.Equal(t, len(c.liars) > 0, r.Differed > 0)
@@ -213,7 +213,7 @@ func TestVerifiedFindsLiars(t *testing.T) {
 	}
 }
 
-// Promise: of honest workers about the share is computed again, no more and no less.
+// Promise: of honest workers' results, about the configured share is recomputed.
 func TestVerifiedShare(t *testing.T) {
 	for share, want := range map[float64][2]int{0.01: {1, 40}, 0.1: {50, 160}, 1: {1000, 1000}} {
 		v, _ := verified(map[string]lie{"a": honest, "b": honest}, queue.VerifyOptions{Share: share})
@@ -230,9 +230,9 @@ func TestVerifiedShare(t *testing.T) {
 	require.Zero(t, c.again.Load()+int64(v.Report().Checked), "0 believes all")
 }
 
-// Promise: a worker that begins to lie after its results were given away, which
-// nobody had checked, ends this Submit and every later one with its name, how
-// many results it gave, and where.
+// Promise: if a worker begins to lie after unverified results of it were passed on, this Submit
+// and every later one returns an error with its name, the number of those results, and their
+// jobs.
 func TestVerifiedTaint(t *testing.T) {
 	var lying atomic.Bool
 	turncoat := func(_ int, _ queue.Shard, truth []byte) []byte {
@@ -248,7 +248,7 @@ func TestVerifiedTaint(t *testing.T) {
 	lying.Store(true)
 	got, err := try(t, v, "iteration-3", 300)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Differs))
-	require.ErrorContains(t, err, "worker b: it gave a wrong result of iteration-3")
+	require.ErrorContains(t, err, "worker b: it returned a wrong result of iteration-3")
 	require.ErrorContains(t, err, "from iteration-1 to iteration-2")
 	require.Empty(t, got, "nothing of it is given away")
 	_, late := try(t, v, "iteration-4", 1)
@@ -260,11 +260,11 @@ func TestVerifiedTaint(t *testing.T) {
 	job(t, v, "iteration-1", 30)
 	lying.Store(true)
 	job(t, v, "iteration-2", 30)
-	require.Len(t, v.Report().Liars, 1, "what was checked is not tainted")
+	require.Len(t, v.Report().Wrong, 1, "what was checked is not tainted")
 }
 
-// Promise: nobody is accused of work that is not a function of its input; and
-// where this process cannot compute, a difference ends the Submit.
+// Promise: no worker is accused of work that is not a function of its input. If this process
+// cannot compute, a difference is an error of the Submit.
 func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 	var n atomic.Int64
 	dice := map[queue.Kind]queue.Handler{queue.Rollout: func(context.Context, queue.Shard) ([]byte, error) {
@@ -275,8 +275,8 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 		handlers map[queue.Kind]queue.Handler
 		says     string
 	}{
-		"dice":   {dice, "this process itself gives two results to one shard"},
-		"nobody": {map[queue.Kind]queue.Handler{}, "this process cannot say who is right"},
+		"dice":   {dice, "this process itself computes two different results for one shard"},
+		"nobody": {map[queue.Kind]queue.Handler{}, "this process cannot decide which is right"},
 		"broken": {map[queue.Kind]queue.Handler{queue.Rollout: func(context.Context, queue.Shard) ([]byte, error) {
 			return nil, errors.New("no browser here")
 		}}, "no browser here"},
@@ -286,7 +286,7 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 		require.ErrorContains(t, err, c.says, what)
 		require.NotEmpty(t, fault.As(err).Hint)
 		require.Empty(t, got)
-		require.Empty(t, v.Report().Liars)
+		require.Empty(t, v.Report().Wrong)
 		require.NoError(t, v.Close())
 	}
 	v, _ := verified(map[string]lie{"a": honest}, queue.VerifyOptions{Share: 0.5, Handlers: map[queue.Kind]queue.Handler{}})
@@ -295,7 +295,7 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 	require.Positive(t, v.Report().Unchecked, "one worker, and nobody else who computes")
 }
 
-// Promise: several may submit at once through one Verifier.
+// Promise: several goroutines may submit at once through one Verifier.
 func TestVerifiedManyAtOnce(t *testing.T) {
 	testneeds.NotShort(t)
 	v, _ := verified(map[string]lie{"a": honest, "b": always("b"), "c": honest, "d": honest}, queue.VerifyOptions{Share: 0.5})
@@ -305,11 +305,10 @@ func TestVerifiedManyAtOnce(t *testing.T) {
 		all.Go(func() { job(t, v, fmt.Sprintf("job-%d", i), 100) })
 	}
 	all.Wait()
-	require.Len(t, v.Report().Liars, 1)
+	require.Len(t, v.Report().Wrong, 1)
 }
 
-// Promise: a fleet whose results are verified is a fleet as any other, with and
-// without somebody else to ask.
+// Promise: a verified fleet passes the suite of every fleet, with and without a second worker.
 func TestVerifiedIsAFleet(t *testing.T) {
 	testneeds.NotShort(t)
 	for _, share := range []float64{0.3, 1} {

@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// watch looks after the queue when the server was away, when nothing was heard of a
-// shard for long, and every time while one is in doubt.
+// watch checks the queue after a reconnect, when nothing was heard of a shard for long, and
+// every time while a shard is in doubt.
 func (s *submission) watch(ctx context.Context) error {
 	line := s.conn.line.Load()
 	due := line != s.line
@@ -23,14 +23,14 @@ func (s *submission) watch(ctx context.Context) error {
 	if err == nil {
 		s.line = line
 	}
-	if err == nil || lost(err) { // it is not back yet
+	if err == nil || lost(err) { // not back yet
 		return nil
 	}
-	return s.explain(err, "the queue cannot be looked at")
+	return s.explain(err, "the queue cannot be checked")
 }
 
-// look finds out where open shards are: a result that was not heard is taken, and what
-// the queue has lost is sent again. So the queue may lose all that it has.
+// look finds out where open shards are. It fetches results that were missed, and sends shards
+// again that the queue has lost. So the queue may lose everything.
 func (s *submission) look(ctx context.Context) error {
 	waiting, born, err := s.subjects(ctx, workStream, s.of("work", s.job))
 	if streamless(err) {
@@ -41,7 +41,7 @@ func (s *submission) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !born.Equal(s.born) { // it is another queue, and so are the contents
+	if !born.Equal(s.born) { // a new queue, so the contents are gone, too
 		s.born = born
 		s.mutex.Lock()
 		clear(s.there)
@@ -71,20 +71,21 @@ func (s *submission) look(ctx context.Context) error {
 	return s.sendAll(ctx, gone)
 }
 
-// patience says something while nobody is there, and loses itself in the end.
+// patience logs a warning while no worker is connected, and returns an error after
+// Options.Patience.
 func (s *submission) patience() error {
-	_, since := s.crew.slots()
+	_, since := s.roster.slots()
 	if since.IsZero() {
 		s.warned = false
 		return nil
 	}
-	if err := s.crew.hope(); err != nil {
+	if err := s.roster.hope(); err != nil {
 		return err
 	}
 	away := time.Since(since)
-	what, hint := "no worker is there", "start one with merit fleet worker --join"
-	if other := s.crew.others(); other != "" {
-		what, hint = fmt.Sprintf("no worker of this build (%s) is there; there are some of build %s", s.Build, other), sameness(s.Build, other)
+	what, hint := "no worker is connected", "start one with merit fleet worker --join"
+	if other := s.roster.others(); other != "" {
+		what, hint = fmt.Sprintf("no worker of this build (%s) is connected, but one of build %s is", s.Build, other), sameness(s.Build, other)
 	}
 	switch {
 	case away > s.Patience:
@@ -96,22 +97,22 @@ func (s *submission) patience() error {
 	return nil
 }
 
-// clean takes back what is not computed, and what was left of the job: who asks
-// for it again begins anew.
+// clean deletes from the server what is no longer needed: open shards are canceled, and the
+// results of a complete job are deleted, so that a later Submit of the same job starts afresh.
 func (s *submission) clean(whole bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	name, what := workStream, "work"
 	if len(s.open) > 0 {
-		_ = s.nc.Publish("merit.control.all", []byte("forget "+s.job)) // who does not hear it computes for nobody
+		_ = s.nc.Publish("merit.control.all", []byte("forget "+s.job)) // a worker that misses this computes a shard in vain
 	}
-	// What workers are about to acknowledge is left to them: the server, when a shard
-	// goes that is handed out, overhears those who hand back others at that moment,
-	// and these wait until nobody vouches for them.
-	if whole { // results of a job that was cut short are kept for who goes on with it
+	// Do not delete shards that workers are about to acknowledge. When a delivered shard is
+	// deleted, the server can miss other shards that workers return at that moment, and these
+	// would wait until their heartbeats time out.
+	if whole { // results of an incomplete job are kept, so that the job can be resumed
 		name, what = resultStream, "result"
 	}
 	if err := s.purge(ctx, name, s.of(what, s.job)); err != nil {
-		s.Log.Debug("the queue is not clean; it forgets by itself", "stream", name, "cause", err)
+		s.Log.Debug("a stream could not be cleaned; its messages expire", "stream", name, "cause", err)
 	}
 }

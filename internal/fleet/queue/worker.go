@@ -15,28 +15,27 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// WorkOptions say what a worker does.
+// WorkOptions configure a worker.
 type WorkOptions struct {
 	Name     string   // unique among workers: letters, digits, dashes and underscores
-	Host     string   // for people only
-	Slots    int      // shards that are computed at one time
-	Labels   []string // words: it takes shards that want one of these, before those that want none
+	Host     string   // informational
+	Slots    int      // shards computed at the same time
+	Labels   []string // the worker takes shards that require one of these labels before those that require none
 	Handlers map[Kind]Handler
-	// OnState, if it is set, is told how the worker is whenever that changes, by
-	// one goroutine at a time.
+	// OnState, if not nil, is called with the worker's state whenever it changes, by one
+	// goroutine at a time.
 	OnState func(Worker)
-	// Stop, if it is set, ends what the worker still has when it is closed: the
-	// second Ctrl-C.
+	// Stop, if not nil and closed, stops the running shards. It is closed on the second Ctrl-C.
 	Stop <-chan struct{}
 }
 
-// Work computes shards until ctx ends, or an admin tells it to drain. Then it
-// takes nothing more and finishes what it has, or hands it back when the grace
-// is over, and returns nil. It outlives the server for as long as that takes to
-// come back. An error is why it cannot work here at all.
+// Work computes shards until ctx is canceled or an admin drains the worker. Then it accepts no
+// more shards, finishes those in progress, or returns them to the queue when the grace period
+// is over, and returns nil. While the server is unreachable, it waits for it. It returns an
+// error if the worker cannot work for this server at all.
 func Work(ctx context.Context, o Options, w WorkOptions) (err error) {
 	if !named(w.Name) || w.Slots < 1 || slices.ContainsFunc(w.Labels, func(l string) bool { return !Word(l) }) {
-		return refused(w.Name, "the name, the slots or a label of this worker is none", "use letters, digits and dashes, and one slot or more")
+		return refused(w.Name, "the name, the number of slots or a label of this worker is invalid", "use letters, digits and dashes, and at least one slot")
 	}
 	c, err := connect(ctx, o)
 	if err != nil {
@@ -50,7 +49,7 @@ func Work(ctx context.Context, o Options, w WorkOptions) (err error) {
 		Name: w.Name, Key: c.id, Build: c.Build, Host: w.Host, Labels: w.Labels, Slots: w.Slots, Joined: time.Now().UTC(),
 	}}
 	c.Log = alsoTo(c, w.Name)
-	k.change(func(*Worker) {}) // it is there
+	k.change(func(*Worker) {}) // reports the initial state
 	go k.attend(c.nc.StatusChanged(nats.RECONNECTING, nats.CONNECTED, nats.CLOSED))
 	k.draining, k.drain = context.WithCancel(ctx)
 	defer k.drain()
@@ -61,7 +60,7 @@ func Work(ctx context.Context, o Options, w WorkOptions) (err error) {
 		}
 	}()
 	if err := k.obey(); err != nil {
-		return c.explain(err, "this worker cannot be told anything")
+		return c.explain(err, "this worker cannot receive commands")
 	}
 	k.announce()
 	queues, err := k.join(k.draining)
@@ -71,27 +70,27 @@ func Work(ctx context.Context, o Options, w WorkOptions) (err error) {
 	return k.work(queues)
 }
 
-// worker is a Work under way.
+// worker is one running Work.
 type worker struct {
 	*conn
 	WorkOptions
-	draining context.Context // over when nothing more is taken
+	draining context.Context // canceled when no more shards are taken
 	drain    context.CancelFunc
 
-	alone sync.RWMutex // held for writing by a shard that is computed alone
+	alone sync.RWMutex // write-locked by a shard that is computed alone
 
-	mutex sync.Mutex // of what follows
+	mutex sync.Mutex // guards the fields below
 	state Worker
-	asked map[*job]struct{} // shards that are computed
+	asked map[*job]struct{} // jobs of running shards
 }
 
-// job is for whom a shard is computed.
+// job is the job of one running shard.
 type job struct {
 	name   string
 	cancel context.CancelFunc
 }
 
-// attend follows the connection until it is closed.
+// attend tracks the state of the connection until it is closed.
 func (k *worker) attend(changes <-chan nats.Status) {
 	for now := range changes {
 		if now == nats.CLOSED {
@@ -101,8 +100,8 @@ func (k *worker) attend(changes <-chan nats.Status) {
 	}
 }
 
-// wanted returns a context that is over when nobody wants shards of a job any
-// more, or ctx is.
+// wanted returns a context for a shard of a job. It is canceled with ctx, and when the
+// coordinator no longer wants the job.
 func (k *worker) wanted(ctx context.Context, name string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	j := &job{name, cancel}
@@ -117,7 +116,7 @@ func (k *worker) wanted(ctx context.Context, name string) (context.Context, func
 	}
 }
 
-// unwanted ends what is computed for a job.
+// unwanted cancels the running shards of a job.
 func (k *worker) unwanted(name string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -128,9 +127,9 @@ func (k *worker) unwanted(name string) {
 	}
 }
 
-// join waits until a coordinator has made the queue, and returns the queues that
-// this worker serves, those with labels first; nil if it was told to go before. A
-// fleet that works with other builds only is an error.
+// join waits until a coordinator has created the queue, and returns the queues that this worker
+// serves, those with labels first. It returns nil if ctx is canceled first, and an error if the
+// fleet has work only for other builds.
 func (k *worker) join(ctx context.Context) ([]jetstream.Consumer, error) {
 	for told := false; ; told = true {
 		queues, err := k.queues(ctx)
@@ -141,14 +140,14 @@ func (k *worker) join(ctx context.Context) ([]jetstream.Consumer, error) {
 			return queues, err
 		}
 		if !told {
-			k.Log.Info("joined; nobody has asked for anything yet")
+			k.Log.Info("joined; waiting for the first run")
 		}
 		k.announce()
 		pause(ctx, min(time.Second, k.Timings.Beat))
 	}
 }
 
-// queues returns those that there are for this worker now.
+// queues returns the queues that exist now for this worker.
 func (k *worker) queues(ctx context.Context) (queues []jetstream.Consumer, err error) {
 	stream, err := k.js.Stream(ctx, workStream)
 	if err != nil {
@@ -169,25 +168,25 @@ func (k *worker) queues(ctx context.Context) (queues []jetstream.Consumer, err e
 	return nil, k.strangers(ctx, stream)
 }
 
-// permitted turns a call that the server did not permit, and which therefore
-// looks as if nobody had answered, into an error that says so.
+// permitted returns an error that says so if the server did not permit a call, which otherwise
+// looks like a timeout.
 func (k *worker) permitted(err error) error {
 	select {
 	case denied := <-k.hurt:
-		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: k.nc.ConnectedUrlRedacted(), What: "this key may not work here", Err: denied, Hint: "use the key of a worker"}
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: k.nc.ConnectedUrlRedacted(), What: "this key does not have the role of a worker", Err: denied, Hint: "use the key of a worker"}
 	default:
 		return err
 	}
 }
 
-// strangers is the error of a fleet that has work for other builds only. A queue
-// without work says nothing: it stays for days when its run is over.
+// strangers returns an error if the fleet has work only for other builds. Queues without work
+// do not count, because they remain for days after their run.
 func (k *worker) strangers(ctx context.Context, stream jetstream.Stream) error {
 	var builds []string
 	list := stream.ListConsumers(ctx)
 	for info := range list.Info() {
 		build, _, ok := strings.Cut(info.Name, "_")
-		if build == k.Build { // for another label than this worker's
+		if build == k.Build { // it has a queue for another label
 			return nil
 		}
 		if ok && Word(build) && info.NumPending+uint64(info.NumAckPending) > 0 {
@@ -204,26 +203,26 @@ func (k *worker) strangers(ctx context.Context, stream jetstream.Stream) error {
 	builds = slices.Compact(builds)
 	return &fault.Error{
 		Boundary: fault.Fleet, Kind: fault.Protocol, Where: k.nc.ConnectedUrlRedacted(),
-		What: fmt.Sprintf("the fleet works with build %s, and this worker is build %s", strings.Join(builds, ", "), k.Build),
+		What: fmt.Sprintf("the fleet runs build %s, but this worker is build %s", strings.Join(builds, ", "), k.Build),
 		Hint: sameness(k.Build, builds...),
 	}
 }
 
-// sameness says what to do about builds that are not mine. What stands behind the
-// last dash of a build is how its processor rounds.
+// sameness returns a hint about builds that differ from mine. The part after the last dash of a
+// build tells how its CPU rounds.
 func sameness(mine string, others ...string) string {
 	program := func(build string) string { return build[:max(strings.LastIndexByte(build, '-'), 0)] }
 	for _, other := range others {
 		if program(mine) != "" && program(other) == program(mine) {
-			return "both ends are the same merit, but their processors round differently: use processors with the same instructions on all machines, such as AVX2 and FMA"
+			return "use CPUs with the same instructions on all machines, such as AVX2 and FMA: both machines run the same merit, but their CPUs round differently"
 		}
 	}
-	return "run the same merit on both ends: results of another may differ"
+	return "run the same build of merit on both machines: results of another build may differ"
 }
 
-// work fills the slots until the worker drains.
+// work runs the slots until the worker drains.
 func (k *worker) work(queues []jetstream.Consumer) error {
-	hold, release := context.WithCancel(context.WithoutCancel(k.draining)) // of what is under way
+	hold, release := context.WithCancel(context.WithoutCancel(k.draining)) // canceled when running shards must stop
 	defer release()
 	go func() {
 		<-k.draining.Done()
@@ -231,9 +230,9 @@ func (k *worker) work(queues []jetstream.Consumer) error {
 		select {
 		case <-hold.Done():
 		case <-time.After(k.Timings.Grace):
-			k.Log.Warn("what is under way is handed back", "grace", k.Timings.Grace)
+			k.Log.Warn("returning unfinished shards to the queue", "grace", k.Timings.Grace)
 		case <-k.Stop:
-		case <-k.gone.Done(): // nobody takes it
+		case <-k.gone.Done(): // the server refuses results
 		}
 		release()
 	}()

@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// check returns in what s is no answer to o, or nil.
+// check returns in what way s does not fit the order o, or nil.
 func check(o Order, s credit.Scored) error {
 	if len(s.Groups) != o.Plan.Groups || len(s.Evaluations) != o.Plan.Groups*o.Plan.Members {
 		return fmt.Errorf("%d groups and %d evaluations for %d groups of %d", len(s.Groups), len(s.Evaluations), o.Plan.Groups, o.Plan.Members)
@@ -33,18 +33,18 @@ func checkGroup(o Order, number int, g *rl.Group) error {
 	seed := uint64(o.Plan.Seed.Path(uint64(number)))
 	switch {
 	case g == nil || g.ID != id:
-		return fmt.Errorf("it does not hold group %s where it stands", id)
+		return fmt.Errorf("group %s is missing at its place", id)
 	case g.Task.Seed != seed || g.Task.ID == "":
-		return fmt.Errorf("group %s has another task", id)
+		return fmt.Errorf("group %s has a different task", id)
 	case len(g.Trajectories) != o.Plan.Members:
 		return fmt.Errorf("group %s has %d members, not %d", id, len(g.Trajectories), o.Plan.Members)
 	}
 	for member, t := range g.Trajectories {
 		switch want := o.Plan.TrajectoryID(number, member); {
 		case t == nil || t.ID != want:
-			return fmt.Errorf("it does not hold episode %s where it stands", want)
+			return fmt.Errorf("episode %s is missing at its place", want)
 		case t.Group != id || t.Seed != seed:
-			return fmt.Errorf("%s is of another group", t.ID)
+			return fmt.Errorf("%s belongs to another group", t.ID)
 		}
 		if err := checkEpisode(o, t); err != nil {
 			return fmt.Errorf("%s: %w", t.ID, err)
@@ -53,30 +53,30 @@ func checkGroup(o Order, number int, g *rl.Group) error {
 	return nil
 }
 
-// stops are the reasons for which an episode may end.
+// stops are the valid stop reasons of an episode.
 var stops = []rl.StopReason{
 	rl.StopTerminated, rl.StopTruncated, rl.StopPolicyEnded, rl.StopPattern, rl.StopContext, rl.StopInvalid, rl.StopError,
 }
 
-// checkEpisode holds t to what the pipeline relies on. Outcome and credit are
-// what the coordinator finds, not what it is told.
+// checkEpisode checks what the pipeline relies on. The coordinator determines outcome and
+// credit itself and does not accept them from a worker.
 func checkEpisode(o Order, t *rl.Trajectory) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
 	switch {
 	case !slices.Contains(stops, t.StopReason):
-		return fmt.Errorf("it ended for %.40q", t.StopReason)
+		return fmt.Errorf("the stop reason is %.40q", t.StopReason)
 	case t.Outcome != "" || t.Evaluation != nil || t.Notes != nil:
-		return fmt.Errorf("it is judged already")
+		return fmt.Errorf("it already has an outcome, evaluation or notes")
 	case (t.StopReason == rl.StopError) != (t.Error != ""):
-		return fmt.Errorf("it ended for %s with the error %.80q", t.StopReason, t.Error)
+		return fmt.Errorf("the stop reason is %s with the error %.80q", t.StopReason, t.Error)
 	case t.Bootstrap != nil && !finite(*t.Bootstrap):
-		return fmt.Errorf("its bootstrap is %v", *t.Bootstrap)
+		return fmt.Errorf("the bootstrap value is %v", *t.Bootstrap)
 	}
 	for name, v := range t.Metrics {
 		if !finite(v) {
-			return fmt.Errorf("%.80q of it is %v", name, v)
+			return fmt.Errorf("the metric %.80q is %v", name, v)
 		}
 	}
 	for i := range t.Steps {
@@ -90,44 +90,44 @@ func checkEpisode(o Order, t *rl.Trajectory) error {
 func checkStep(o Order, s *rl.Step) error {
 	switch {
 	case s.Credit != nil:
-		return fmt.Errorf("it has credit already")
+		return fmt.Errorf("it already has credit")
 	case s.PolicyVersion > o.Version:
-		return fmt.Errorf("version %d of the policy decided, and %d is the newest", s.PolicyVersion, o.Version)
+		return fmt.Errorf("policy version %d is newer than the order's version %d", s.PolicyVersion, o.Version)
 	case !finite(s.LogProb) || !finite(s.Entropy) || !finite(s.EnvReward) || s.Value != nil && !finite(*s.Value):
-		return fmt.Errorf("a number of it is not finite")
+		return fmt.Errorf("a number is not finite")
 	}
 	for _, t := range s.Tokens {
 		if !finite(t.LogProb) {
-			return fmt.Errorf("the probability of a token is not finite")
+			return fmt.Errorf("the log-probability of a token is not finite")
 		}
 	}
-	if p := s.Policy; p != nil && !finite(float64(p.LogitMax)) { // its features were held to this when they were read
-		return fmt.Errorf("its largest logit is not finite")
+	if p := s.Policy; p != nil && !finite(float64(p.LogitMax)) { // features were checked when they were read
+		return fmt.Errorf("the largest logit is not finite")
 	}
 	return nil
 }
 
-// checkEvaluation holds the evaluation of t to the closed set. What depends on
-// the worker and not on the order is no answer; scores are held to the steps of t
-// by package align, as everybody's are.
+// checkEvaluation checks that the outcome is a known one that fits t and depends only on the
+// order, not on the worker. Package align checks the scores against the steps of t, as for any
+// other evaluation.
 func checkEvaluation(t *rl.Trajectory, e reward.Evaluation) error {
 	lost := t.StopReason == rl.StopError
 	switch {
 	case !slices.Contains(reward.Outcomes, e.Outcome):
-		return fmt.Errorf("its outcome is %.40q", e.Outcome)
+		return fmt.Errorf("the outcome is %.40q", e.Outcome)
 	case lost != (e.Outcome == reward.Infrastructure):
-		return fmt.Errorf("an episode that ended for %s has the outcome %s", t.StopReason, e.Outcome)
+		return fmt.Errorf("an episode with the stop reason %s has the outcome %s", t.StopReason, e.Outcome)
 	case e.Outcome == reward.Scored && !(e.Result.IsScoreValid && finite(e.Result.Score)):
-		return fmt.Errorf("it is scored, and its score is no number")
+		return fmt.Errorf("the outcome is scored, but the score is not a number")
 	case e.Outcome == reward.Timeout:
-		return fmt.Errorf("time is not a function of the order")
+		return fmt.Errorf("the outcome timeout depends on the worker, not on the order")
 	}
 	return nil
 }
 
-// Passing returns the first evaluation that says nothing about its episode, but
-// that something was missing or too slow where it was scored; nil is none. What
-// has one is no result: another try may have.
+// Passing returns the first evaluation that failed only because something was missing or too
+// slow on the worker, or nil. With such an evaluation there is no result, because another try
+// may succeed.
 func Passing(s credit.Scored) *reward.Evaluation {
 	i := 0
 	for _, g := range s.Groups {
@@ -142,7 +142,7 @@ func Passing(s credit.Scored) *reward.Evaluation {
 	return nil
 }
 
-// Passes reports whether e says nothing about t: see Passing.
+// Passes reports whether e failed only because of the worker: see Passing.
 func Passes(t *rl.Trajectory, e reward.Evaluation) bool {
 	return e.Outcome == reward.Timeout || e.Outcome == reward.Infrastructure && t.StopReason != rl.StopError
 }

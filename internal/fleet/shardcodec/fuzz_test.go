@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// scoring makes trajectories that are to be scored, and what may come of them: one
-// was lost, the others have scores.
+// scoring returns trajectories to score and possible evaluations: one was lost, the others have
+// scores.
 func scoring(n int, seed uint64) (shardcodec.Scoring, []reward.Evaluation) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	o := shardcodec.Scoring{Job: queue.DigestOfBytes([]byte("job"))}
@@ -36,8 +36,8 @@ func scoring(n int, seed uint64) (shardcodec.Scoring, []reward.Evaluation) {
 	return o, scores
 }
 
-// Promise: a text is any bytes: what is played and scored elsewhere arrives with
-// those that it had, also where they are not UTF-8, as texts, names and inside JSON.
+// Promise: a text may contain any bytes. Texts arrive with the same bytes even if they are not
+// UTF-8, as values, names and in JSON.
 func TestTextsOfAnyBytes(t *testing.T) {
 	const odd = "a\xff\xc3(\x00\xed\xa0\x80"
 	o := order(2, 3)
@@ -68,8 +68,7 @@ func TestTextsOfAnyBytes(t *testing.T) {
 	require.Equal(t, scores, back)
 }
 
-// Promise: a content that is larger than what a shard may have is refused before it
-// is in memory.
+// Promise: a content that is too large for a shard is refused before it is in memory.
 func TestScoringTooLarge(t *testing.T) {
 	large := queue.Content{Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(endless{}), nil }}
 	_, err := shardcodec.ReadScoring(t.Context(), queue.Shard{Kind: queue.Score, Needs: []queue.Content{large, large}})
@@ -77,20 +76,20 @@ func TestScoringTooLarge(t *testing.T) {
 	require.ErrorContains(t, err, "more than 67108864 bytes")
 }
 
-// endless has no end.
+// endless is a reader without an end.
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// refusedAsCorrupt: bytes that are no answer are refused by name, and nothing of
-// them is given away.
+// refusedAsCorrupt checks that invalid bytes are refused with the right error kind and give no
+// result.
 func refusedAsCorrupt(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }
 
-// FuzzScores: no bytes make the reader of evaluations panic; what it takes is an
-// answer, and is written as bytes that mean the same.
+// FuzzScores checks that no bytes make the decoder of evaluations panic, and that what it
+// accepts fits the request and encodes to bytes with the same meaning.
 func FuzzScores(f *testing.F) {
 	o, scores := scoring(3, 1)
 	for seed := range uint64(4) {
@@ -124,8 +123,8 @@ func FuzzScores(f *testing.F) {
 	})
 }
 
-// FuzzShard: no body of a shard makes who reads its order panic; what is taken is
-// within bounds and is written as a shard that says the same.
+// FuzzShard checks that no body of a shard makes ReadOrder panic, and that what it accepts is
+// within limits and encodes to an equivalent shard.
 func FuzzShard(f *testing.F) {
 	for _, weights := range [][]byte{nil, {}, []byte("{}\n\x00")} {
 		o := order(2, 3)
@@ -152,8 +151,8 @@ func FuzzShard(f *testing.F) {
 	})
 }
 
-// FuzzScoring: no trajectories that are sent make who is to score them panic, in a
-// shard or beside it; what is taken is written as a shard that says the same.
+// FuzzScoring checks that no trajectories make ReadScoring panic, in a shard's body or as a
+// content, and that what it accepts encodes to an equivalent shard.
 func FuzzScoring(f *testing.F) {
 	job := queue.ContentOf([]byte("job"))
 	for n := range 4 {

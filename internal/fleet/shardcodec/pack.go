@@ -11,16 +11,15 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// maxUnpacked is how many bytes a result may have before it is compressed.
+// maxUnpacked is the largest uncompressed size of a result, in bytes.
 const maxUnpacked = 8 * queue.MaxResult
 
-// blockSize is how much is compressed in one piece, and so the most memory for
-// which the head of a piece is believed.
+// blockSize is the size of a compressed block. It limits the memory that an untrusted block
+// header can request.
 const blockSize = 1 << 20
 
-// S2 takes a fourth of the time of zstd's fastest level, which was a third of what
-// writing a result costs, for a quarter more bytes. Its bytes do not depend on the
-// processor.
+// S2 takes a fourth of the time of zstd's fastest level, which took a third of the time to
+// write a result, and produces a quarter more bytes. Its output does not depend on the CPU.
 var packers = sync.Pool{New: func() any {
 	return s2.NewWriter(nil, s2.WriterConcurrency(1), s2.WriterBlockSize(blockSize))
 }}
@@ -42,17 +41,18 @@ func pack(text []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// unpack never makes more than maxUnpacked bytes: memory grows with what comes.
+// unpack decompresses at most maxUnpacked bytes. Its memory grows with the data, not with
+// claimed sizes.
 func unpack(body []byte) ([]byte, error) {
 	if len(body) > queue.MaxResult {
-		return nil, fmt.Errorf("%d bytes are more than a result has", len(body))
+		return nil, fmt.Errorf("%d bytes exceed the largest size of a result", len(body))
 	}
 	p := unpackers.Get().(*s2.Reader)
 	defer unpackers.Put(p)
 	p.Reset(bytes.NewReader(body))
 	text, err := io.ReadAll(io.LimitReader(p, maxUnpacked+1))
 	if err == nil && len(text) > maxUnpacked {
-		err = fmt.Errorf("it holds more than %d bytes", maxUnpacked)
+		err = fmt.Errorf("it decompresses to more than %d bytes", maxUnpacked)
 	}
 	return text, err
 }

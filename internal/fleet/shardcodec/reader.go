@@ -12,21 +12,21 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// reader reads what writer wrote, until the first error. What it allocates is
-// bounded by a multiple of the bytes that it is given.
+// reader reads what writer wrote, up to the first error. Its allocations are bounded by a
+// multiple of its input's size.
 type reader struct {
 	rest  []byte
 	texts []string
 	rows  [][]float32
 	err   error
 
-	available []string // of the step before
-	lastMask  []byte   // of the step before
+	available []string // of the previous step
+	lastMask  []byte   // of the previous step
 	samples   []rl.Sampled
 	values    []float64
 }
 
-// any reads into what pointer points at, which is empty.
+// any reads into the zero value that pointer points to.
 func (r *reader) any(pointer any) { r.value(reflect.ValueOf(pointer).Elem()) }
 
 func (r *reader) fail(format string, args ...any) {
@@ -76,7 +76,7 @@ func (r *reader) value(v reflect.Value) {
 		r.list(v)
 	case reflect.Map:
 		r.table(v)
-	case reflect.Interface: // an error stays where it happened
+	case reflect.Interface: // errors are not sent
 	case reflect.Struct:
 		for i := 0; i < v.NumField() && r.err == nil; i++ {
 			r.value(v.Field(i))
@@ -88,7 +88,7 @@ func (r *reader) value(v reflect.Value) {
 
 func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
-		r.fail("it ends too early")
+		r.fail("the data is truncated")
 		return nil
 	}
 	taken := r.rest[:n:n]
@@ -106,7 +106,7 @@ func (r *reader) byte() byte {
 func (r *reader) bit() bool {
 	b := r.byte()
 	if b > 1 {
-		r.fail("%d is neither yes nor no", b)
+		r.fail("%d is not a boolean", b)
 	}
 	return b == 1
 }
@@ -121,7 +121,7 @@ func (r *reader) float() float64 {
 func (r *reader) uvarint() uint64 {
 	n, size := binary.Uvarint(r.rest)
 	if size <= 0 {
-		r.fail("a number is not there, or too large")
+		r.fail("a number is missing or too large")
 		return 0
 	}
 	r.rest = r.rest[size:]
@@ -131,7 +131,7 @@ func (r *reader) uvarint() uint64 {
 func (r *reader) varint() int64 {
 	n, size := binary.Varint(r.rest)
 	if size <= 0 {
-		r.fail("a number is not there, or too large")
+		r.fail("a number is missing or too large")
 		return 0
 	}
 	r.rest = r.rest[size:]
@@ -142,11 +142,11 @@ func (r *reader) text() string {
 	n := r.uvarint()
 	switch {
 	case n > uint64(len(r.texts)):
-		r.fail("text %d was not said before", n)
+		r.fail("text %d does not exist yet", n)
 	case n > 0:
 		return r.texts[n-1]
 	case r.err == nil:
-		s := string(r.take(r.uvarint())) // any bytes: what the files make of those that are not UTF-8 is their affair
+		s := string(r.take(r.uvarint())) // any bytes; code that writes files handles those that are not UTF-8
 		r.texts = append(r.texts, s)
 		return s
 	}
@@ -163,15 +163,15 @@ func (r *reader) content() (c rl.Content) {
 	return c
 }
 
-// length reads how many elements there are, each of at least least bytes, and
-// whether there is a list at all.
+// length reads the number of elements, each of at least least bytes. It returns false for a nil
+// list.
 func (r *reader) length(least uint64) (n int, ok bool) {
 	count := r.uvarint()
 	if count == 0 || r.err != nil {
 		return 0, false
 	}
 	if count--; count > uint64(len(r.rest))/least {
-		r.fail("a list of %d is longer than what follows", count)
+		r.fail("a list of %d elements is longer than the data", count)
 		return 0, false
 	}
 	return int(count), true
@@ -194,7 +194,7 @@ func (r *reader) list(v reflect.Value) {
 	case reflect.Uint8:
 		b := slices.Clone(r.take(uint64(n)))
 		if v.Type() == rawType && !json.Valid(b) {
-			r.fail("what should be JSON is not")
+			r.fail("a JSON value is invalid")
 		}
 		if b == nil {
 			b = []byte{}
@@ -218,7 +218,7 @@ func (r *reader) table(v reflect.Value) {
 	for i := 0; i < n && r.err == nil; i++ {
 		key := r.text()
 		if i > 0 && key <= before {
-			r.fail("the names of a table are not in order")
+			r.fail("the keys of a map are not sorted")
 			return
 		}
 		before = key
@@ -228,8 +228,8 @@ func (r *reader) table(v reflect.Value) {
 	}
 }
 
-// least is how many bytes a value of t has at least: lists of large values are
-// not made before there are bytes for them.
+// least returns the smallest encoded size of a value of type t. With it, a list is allocated
+// only if the data can hold its elements.
 func least(t reflect.Type) uint64 {
 	switch t.Kind() {
 	case reflect.Float64:

@@ -10,14 +10,14 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Scoring is what a score shard asks for: to score trajectories that exist.
+// Scoring is what a score shard asks for: scores of existing trajectories.
 type Scoring struct {
-	Job          queue.Digest // by what they are scored
+	Job          queue.Digest // the bundle with the rewards
 	Trajectories []*rl.Trajectory
 }
 
-// Shard returns the shard of a scoring. Trajectories of too many bytes for a shard are
-// a content.
+// Shard returns the shard of a scoring. If the trajectories are too large for the shard's body,
+// they are sent as a content.
 func (o Scoring) Shard(job queue.Content) (s queue.Shard, err error) {
 	text, err := encode(&o.Trajectories)
 	s = queue.Shard{Kind: queue.Score, Body: text, Needs: []queue.Content{job}}
@@ -26,8 +26,8 @@ func (o Scoring) Shard(job queue.Content) (s queue.Shard, err error) {
 	case len(text) > queue.MaxResult:
 		err = &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Exhausted, Where: o.Trajectories[0].ID,
-			What: fmt.Sprintf("the trajectories that are scored together have %d bytes, more than %d", len(text), queue.MaxResult),
-			Hint: "score them without a fleet, or make smaller groups",
+			What: fmt.Sprintf("trajectories that must be scored together have %d bytes, more than the limit of %d", len(text), queue.MaxResult),
+			Hint: "score them without a fleet, or use smaller groups",
 		}
 	case len(text) > queue.MaxBody:
 		s.Body, s.Needs = nil, append(s.Needs, queue.ContentOf(text))
@@ -35,7 +35,7 @@ func (o Scoring) Shard(job queue.Content) (s queue.Shard, err error) {
 	return s, err
 }
 
-// ReadScoring returns the scoring of a shard.
+// ReadScoring decodes the scoring of a shard.
 func ReadScoring(ctx context.Context, s queue.Shard) (o Scoring, err error) {
 	text := s.Body
 	switch len(s.Needs) {
@@ -52,24 +52,24 @@ func ReadScoring(ctx context.Context, s queue.Shard) (o Scoring, err error) {
 	}
 	for _, t := range o.Trajectories {
 		if t == nil {
-			return o, corrupt("scoring", "a trajectory is not there")
+			return o, corrupt("scoring", "a trajectory is missing")
 		}
 	}
 	o.Job = s.Needs[0].Digest
 	return o, nil
 }
 
-// EncodeScores writes the evaluations of a scoring, without the wall clock.
+// EncodeScores encodes the evaluations of a scoring, without wall-clock times.
 func EncodeScores(evaluations []reward.Evaluation) ([]byte, error) { return encode(&evaluations) }
 
-// DecodeScores reads the evaluations of o. The error is of the kind Corrupt if body
-// is no answer to o.
+// DecodeScores decodes the evaluations of o. It returns an error of the kind Corrupt if body
+// does not fit o.
 func DecodeScores(o Scoring, body []byte) (evaluations []reward.Evaluation, err error) {
 	if err := decode(body, &evaluations); err != nil {
 		return nil, corrupt("scores", err.Error())
 	}
 	if len(evaluations) != len(o.Trajectories) {
-		return nil, corrupt("scores", fmt.Sprintf("there are %d for %d trajectories", len(evaluations), len(o.Trajectories)))
+		return nil, corrupt("scores", fmt.Sprintf("%d evaluations for %d trajectories", len(evaluations), len(o.Trajectories)))
 	}
 	for i, t := range o.Trajectories {
 		if err := checkEvaluation(t, evaluations[i]); err != nil {
@@ -79,7 +79,7 @@ func DecodeScores(o Scoring, body []byte) (evaluations []reward.Evaluation, err 
 	return evaluations, nil
 }
 
-// encode writes what pointer points at, compressed.
+// encode encodes and compresses what pointer points to.
 func encode(pointer any) ([]byte, error) {
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
@@ -91,7 +91,8 @@ func encode(pointer any) ([]byte, error) {
 	return pack(w.bytes)
 }
 
-// decode reads what encode wrote, all of it, into what pointer points at.
+// decode decodes the output of encode into what pointer points to. It returns an error if bytes
+// are left over.
 func decode(body []byte, pointer any) error {
 	text, err := unpack(body)
 	if err != nil {
@@ -100,7 +101,7 @@ func decode(body []byte, pointer any) error {
 	r := reader{rest: text}
 	r.any(pointer)
 	if r.err == nil && len(r.rest) > 0 {
-		r.fail("%d bytes follow its end", len(r.rest))
+		r.fail("%d bytes follow the end of the data", len(r.rest))
 	}
 	return r.err
 }

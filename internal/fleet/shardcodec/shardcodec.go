@@ -1,6 +1,6 @@
-// Package shardcodec is what shards hold, as bytes: an Order goes out, and groups with
-// their evaluations come back; or a Scoring, and evaluations. What comes back is not
-// trusted: it is bounded, and held to what was asked for.
+// Package shardcodec encodes the contents of shards: an Order and, as its result, groups with
+// their evaluations; or a Scoring and, as its result, evaluations. Results are untrusted: their
+// size is limited, and they are checked against the order.
 package shardcodec
 
 import (
@@ -16,31 +16,31 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Order is what a rollout shard asks for: to play whole groups and score them.
+// Order is what a rollout shard asks for: to play and score whole groups.
 type Order struct {
-	Job     queue.Digest `json:"job"`     // what is played, and by what it is scored
-	Policy  queue.Digest `json:"policy"`  // the weights that act
+	Job     queue.Digest `json:"job"`     // the bundle
+	Policy  queue.Digest `json:"policy"`  // the weights to act with
 	Version uint64       `json:"version"` // of those weights: policy.Policy.Version
 	Split   string       `json:"split"`
-	Plan    rollout.Plan `json:"plan"` // with its numbers of groups and members
-	// Weights are those that act, where they are so small that they go with the
-	// order: 256 KiB at most. Nil is a content. Who acts with them compares their
-	// digest with Policy first.
+	Plan    rollout.Plan `json:"plan"` // includes the numbers of groups and members
+	// Weights are the weights to act with if they are small enough to embed (at most
+	// MaxWeights). If nil, they are a content. The receiver must compare their digest with
+	// Policy.
 	Weights []byte `json:"-"`
-	// Lossy takes episodes for lost that were lost to what might have passed, such
-	// as a process that ended: as many have tried as may.
+	// Lossy accepts episodes that are lost for a passing reason, such as a crashed process. It
+	// is set after every allowed try lost some.
 	Lossy bool `json:"lossy,omitempty"`
 }
 
-// MaxWeights is how many bytes of weights may go with an order.
+// MaxWeights is the largest size of embedded weights, in bytes.
 const MaxWeights = 256 << 10
 
-// Text is all that decides about the result of an order: a line of JSON. Weights
-// are in it by their digest.
+// Text returns everything that determines the result of an order as one line of JSON. It refers
+// to weights by digest.
 func (o Order) Text() ([]byte, error) { return json.Marshal(o) }
 
-// Shard returns the shard of an order: its text, and behind a line feed weights
-// that go with it, as they are. Job and policy are its contents.
+// Shard returns the shard of an order. Its body is the text, followed by a line feed and the
+// embedded weights, if any. Its contents are job and, without embedded weights, policy.
 func (o Order) Shard(job, policy queue.Content) (queue.Shard, error) {
 	body, err := o.Text()
 	if o.Weights != nil {
@@ -53,7 +53,7 @@ func (o Order) Shard(job, policy queue.Content) (queue.Shard, error) {
 	return queue.Shard{Kind: queue.Rollout, Body: body, Needs: needs, Unsure: o.Lossy}, err
 }
 
-// ReadOrder returns the order of a shard.
+// ReadOrder decodes the order of a shard.
 func ReadOrder(s queue.Shard) (Order, error) {
 	var o Order
 	text, weights, with := bytes.Cut(s.Body, []byte{'\n'})
@@ -66,21 +66,21 @@ func ReadOrder(s queue.Shard) (Order, error) {
 	const most = 1 << 20
 	switch p := o.Plan; {
 	case !o.Job.Valid() || !o.Policy.Valid():
-		return o, corrupt("order", "it names no job or no policy")
+		return o, corrupt("order", "the job or the policy is not a valid digest")
 	case p.Groups < 1 || p.Members < 1 || p.Groups > most || p.Members > most || p.Groups*p.Members > most || p.FirstGroup < 0:
 		return o, corrupt("order", fmt.Sprintf("it asks for %d groups of %d from %d", p.Groups, p.Members, p.FirstGroup))
 	case len(o.Weights) > MaxWeights:
-		return o, corrupt("order", fmt.Sprintf("%d bytes of weights are too many", len(o.Weights)))
+		return o, corrupt("order", fmt.Sprintf("%d bytes of weights exceed the limit", len(o.Weights)))
 	}
 	return o, nil
 }
 
-// Encode writes what became of an order. Equal groups and evaluations are equal
-// bytes; the wall clock is left out.
+// Encode encodes the result of an order. Equal results give equal bytes, because wall-clock
+// times are left out.
 func Encode(s credit.Scored) ([]byte, error) { return encode(&s) }
 
-// Decode reads what became of o. The error is of the kind Corrupt if body is no
-// answer to o.
+// Decode decodes the result of o. It returns an error of the kind Corrupt if body does not fit
+// o.
 func Decode(o Order, body []byte) (credit.Scored, error) {
 	var s credit.Scored
 	err := decode(body, &s)
@@ -96,6 +96,6 @@ func Decode(o Order, body []byte) (credit.Scored, error) {
 func corrupt(what, why string) error {
 	return &fault.Error{
 		Boundary: fault.Fleet, Kind: fault.Corrupt, Where: what, What: fmt.Sprintf("%.300s", why),
-		Hint: "whoever sent it is broken or of another version",
+		Hint: "check that coordinator and workers run the same, undamaged build",
 	}
 }

@@ -27,8 +27,8 @@ func order(groups, members int) shardcodec.Order {
 	}
 }
 
-// fill gives every field below v a value of its own, so that one that is not
-// sent is missed.
+// fill sets every field below v to a distinct value, so that a field that is not sent is
+// noticed.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch x := v.Addr().Interface().(type) {
 	case *rl.Content:
@@ -80,7 +80,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// answer makes an answer to o with everything in it.
+// answer returns a result for o with all fields set.
 func answer(o shardcodec.Order, seed uint64) credit.Scored {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var s credit.Scored
@@ -114,8 +114,8 @@ func answer(o shardcodec.Order, seed uint64) credit.Scored {
 	return s
 }
 
-// Promise: what was played arrives as it was, in every field, nil and empty told
-// apart, but for the wall clock; and equal groups are equal bytes.
+// Promise: results arrive unchanged in every field, including the difference between nil and
+// empty, except for wall-clock times. Equal groups give equal bytes.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		o := order(2, 3)
@@ -133,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Promise: an order is read as it was written, and what is none is refused.
+// Promise: an order is decoded as it was encoded, and an invalid one is refused.
 func TestOrder(t *testing.T) {
 	o := order(2, 3)
 	s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
@@ -164,7 +164,7 @@ func TestOrder(t *testing.T) {
 	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 	require.NoError(t, err)
 	_, err = shardcodec.ReadOrder(s)
-	require.ErrorContains(t, err, "262145 bytes of weights are too many")
+	require.ErrorContains(t, err, "262145 bytes of weights exceed the limit")
 
 	o.Plan.Groups = 1 << 40
 	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
@@ -173,30 +173,30 @@ func TestOrder(t *testing.T) {
 	require.ErrorContains(t, err, "it asks for 1099511627776 groups")
 }
 
-// Promise: what is no answer to the order is refused, with what is wrong about it.
+// Promise: a result that does not fit the order is refused with the reason.
 func TestNoAnswer(t *testing.T) {
 	for why, change := range map[string]func(*credit.Scored){
-		"1 groups and 6 evaluations":             func(s *credit.Scored) { s.Groups = s.Groups[:1] },
-		"2 groups and 5 evaluations":             func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
-		"it does not hold group train-3-g7":      func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
-		"another task":                           func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
-		"has 2 members, not 3":                   func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
-		"it does not hold episode train-3-g7-m1": func(s *credit.Scored) { s.Groups[0].Trajectories[1] = nil },
-		"is of another group":                    func(s *credit.Scored) { s.Groups[0].Trajectories[1].Seed++ },
-		"it ended for":                           func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = "luck" },
-		"with the error":                         func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = rl.StopError },
-		"judged already":                         func(s *credit.Scored) { s.Groups[0].Trajectories[0].Outcome = "scored" },
-		"messages is empty":                      func(s *credit.Scored) { s.Groups[0].Trajectories[0].Messages = nil },
-		"is NaN":                                 func(s *credit.Scored) { s.Groups[0].Trajectories[0].Metrics = map[string]float64{"x": math.NaN()} },
-		"its bootstrap is":                       func(s *credit.Scored) { x := math.Inf(1); s.Groups[0].Trajectories[0].Bootstrap = &x },
-		"its outcome is":                         func(s *credit.Scored) { s.Evaluations[2].Outcome = "won" },
-		"has the outcome infrastructure":         func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Infrastructure },
-		"its score is no number":                 func(s *credit.Scored) { s.Evaluations[2].Result.Score = math.Inf(1) },
-		"time is not a function":                 func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Timeout },
-		"is the newest":                          func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{PolicyVersion: 1 << 62}) },
-		"a number of it is not finite":           func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{LogProb: math.Inf(-1)}) },
-		"credit already":                         func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Credit: &rl.Credit{}}) },
-		"the probability of a token is not finite": func(s *credit.Scored) {
+		"1 groups and 6 evaluations":        func(s *credit.Scored) { s.Groups = s.Groups[:1] },
+		"2 groups and 5 evaluations":        func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
+		"group train-3-g7 is missing":       func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
+		"a different task":                  func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
+		"has 2 members, not 3":              func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
+		"episode train-3-g7-m1 is missing":  func(s *credit.Scored) { s.Groups[0].Trajectories[1] = nil },
+		"belongs to another group":          func(s *credit.Scored) { s.Groups[0].Trajectories[1].Seed++ },
+		"the stop reason is":                func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = "luck" },
+		"with the error":                    func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = rl.StopError },
+		"already has an outcome":            func(s *credit.Scored) { s.Groups[0].Trajectories[0].Outcome = "scored" },
+		"messages is empty":                 func(s *credit.Scored) { s.Groups[0].Trajectories[0].Messages = nil },
+		"is NaN":                            func(s *credit.Scored) { s.Groups[0].Trajectories[0].Metrics = map[string]float64{"x": math.NaN()} },
+		"the bootstrap value is":            func(s *credit.Scored) { x := math.Inf(1); s.Groups[0].Trajectories[0].Bootstrap = &x },
+		"the outcome is":                    func(s *credit.Scored) { s.Evaluations[2].Outcome = "won" },
+		"has the outcome infrastructure":    func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Infrastructure },
+		"the score is not a number":         func(s *credit.Scored) { s.Evaluations[2].Result.Score = math.Inf(1) },
+		"depends on the worker":             func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Timeout },
+		"is newer than the order's version": func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{PolicyVersion: 1 << 62}) },
+		"a number is not finite":            func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{LogProb: math.Inf(-1)}) },
+		"already has credit":                func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Credit: &rl.Credit{}}) },
+		"the log-probability of a token is not finite": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Tokens: []rl.Token{{LogProb: math.NaN()}}})
 		},
 		"largest logit": func(s *credit.Scored) {
@@ -205,7 +205,7 @@ func TestNoAnswer(t *testing.T) {
 		"a feature is not finite": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Policy: &rl.Sampled{Features: []float32{float32(math.NaN())}}})
 		},
-		"what should be JSON is not": func(s *credit.Scored) { s.Groups[0].Trajectories[0].GroundTruth = json.RawMessage("{") },
+		"a JSON value is invalid": func(s *credit.Scored) { s.Groups[0].Trajectories[0].GroundTruth = json.RawMessage("{") },
 	} {
 		o := order(2, 3)
 		s := answer(o, 1)
@@ -225,8 +225,8 @@ func steps(s rl.Step) []rl.Step {
 	return []rl.Step{s}
 }
 
-// Promise: what is missing or too slow where an episode is scored is told apart
-// from what the episode is; one that was lost has no such doubt.
+// Promise: failures because something is missing or too slow on the worker are distinguished
+// from properties of the episode, also for lost episodes.
 func TestPassing(t *testing.T) {
 	s := answer(order(1, 2), 1)
 	require.Nil(t, shardcodec.Passing(s))
@@ -238,8 +238,8 @@ func TestPassing(t *testing.T) {
 	require.Nil(t, shardcodec.Passing(s))
 }
 
-// FuzzDecode: no bytes make the reader panic or take more memory than they are
-// worth; what it takes is written again as the same bytes.
+// FuzzDecode checks that no bytes make the decoder panic or use more memory than they justify,
+// and that what it accepts encodes to the same bytes.
 func FuzzDecode(f *testing.F) {
 	o := order(2, 3)
 	for seed := range uint64(4) {
@@ -261,8 +261,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// BenchmarkCodec is what a shard costs its worker and its coordinator beside
-// playing: 64 episodes of 16 steps with features, in states that members share.
+// BenchmarkCodec measures what a shard costs its worker and its coordinator besides playing: 64
+// episodes of 16 steps with features, in states that members share.
 func BenchmarkCodec(b *testing.B) {
 	o := order(16, 4)
 	s := answer(o, 1)

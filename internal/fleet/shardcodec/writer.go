@@ -14,12 +14,12 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// The form: the fields of a struct in their order; whole numbers as varints;
-// other numbers in 8 or 4 bytes, little-endian, bit for bit; a text as the number
-// of the same text before it, or 0, length and bytes; lists and maps with their
-// length plus 1, or 0 for nil; what a pointer points at behind a byte. It is
-// between processes of one build only (see queue.Build), so that the fields are
-// those of both. Durations are the wall clock's, and are left out.
+// The encoding: fields of a struct in order; integers as varints; other numbers as 8 or 4
+// bytes, little-endian, bit for bit; a text as the number of an earlier equal text, or 0,
+// length and bytes; lists and maps as length plus 1, or 0 for nil, and the elements; a pointer
+// as a byte for nil or not and the value. Only processes of the same build exchange it (see
+// fleet.Build), so both sides have the same fields. Durations are wall-clock times and are left
+// out.
 
 var (
 	contentType  = reflect.TypeFor[rl.Content]()
@@ -27,28 +27,28 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// writer writes values of the nouns.
+// writer encodes values.
 type writer struct {
 	bytes []byte
-	seen  map[string]uint64 // number of each text, from 1
-	rows  map[string]uint64 // of each row of features
+	seen  map[string]uint64 // number of each text written, from 1
+	rows  map[string]uint64 // number of each row of features written, from 1
 	err   error
 
-	available []string // of the step before
-	lastMask  []byte   // of the step before
+	available []string // of the previous step
+	lastMask  []byte   // of the previous step
 	row       []byte   // scratch
 }
 
 var writers = sync.Pool{New: func() any { return &writer{seen: map[string]uint64{}, rows: map[string]uint64{}} }}
 
-// reset forgets what was written, and keeps its memory.
+// reset forgets what was written but keeps the memory.
 func (w *writer) reset() {
 	clear(w.seen)
 	clear(w.rows)
 	*w = writer{bytes: w.bytes[:0], seen: w.seen, rows: w.rows, row: w.row}
 }
 
-// any writes what pointer points at.
+// any writes what pointer points to.
 func (w *writer) any(pointer any) { w.value(reflect.ValueOf(pointer).Elem()) }
 
 func (w *writer) value(v reflect.Value) {
@@ -81,7 +81,7 @@ func (w *writer) value(v reflect.Value) {
 		w.list(v)
 	case reflect.Map:
 		w.table(v)
-	case reflect.Interface: // an error stays where it happened
+	case reflect.Interface: // errors are not sent
 	case reflect.Struct:
 		for i := range v.NumField() {
 			w.value(v.Field(i))
@@ -93,7 +93,7 @@ func (w *writer) value(v reflect.Value) {
 
 func (w *writer) text(s string) { known(w, w.seen, s) }
 
-// known writes the number that s has, or s itself, which then has one.
+// known writes the number of s if s was written before, and otherwise s itself.
 func known[T string | []byte](w *writer, seen map[string]uint64, s T) {
 	n, known := seen[string(s)]
 	w.bytes = binary.AppendUvarint(w.bytes, n)
@@ -107,7 +107,7 @@ func (w *writer) float(x float64) {
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, math.Float64bits(x))
 }
 
-// content writes a text, or the JSON of another form.
+// content writes a text, or another form as JSON.
 func (w *writer) content(c rl.Content) {
 	other := c.IsNull() || c.Parts() != nil
 	w.bytes = append(w.bytes, flag(other, 1))
@@ -154,7 +154,7 @@ func (w *writer) table(v reflect.Value) {
 	}
 }
 
-// length writes how many elements a list or map has.
+// length writes the number of elements of a list or map.
 func (w *writer) length(v reflect.Value) {
 	n := uint64(0)
 	if !v.IsNil() {

@@ -1,5 +1,5 @@
-// Package certificates is TLS for Merit's servers: PEM files that are read when
-// a server starts, and again when they are renewed.
+// Package certificates provides TLS for Merit's servers. It reads PEM files when a server
+// starts, and again when they are renewed.
 package certificates
 
 import (
@@ -15,43 +15,43 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// Files names certificates, as PEM files. Renewed ones are read at the next
-// connection, or at a reload.
+// Files names PEM files. Renewed files are read at the next connection or at a reload.
 type Files struct {
-	// Cert is the server's certificate, and those between it and its root.
+	// Cert is the file with the server's certificate, followed by intermediate certificates.
 	Cert string `yaml:"cert" json:"cert"`
-	// Key is the private key of Cert.
+	// Key is the file with the private key of Cert.
 	Key string `yaml:"key" json:"key"`
-	// ClientCA, if set, has the roots that a client's certificate must lead to.
+	// ClientCA, if set, is the file with the root certificates for client certificates, which
+	// clients must then have.
 	ClientCA string `yaml:"client_ca" json:"client_ca"`
 }
 
-// Problems returns every problem of f, which is the section key.
+// Problems returns every problem of f; key is the name of its section.
 func (f Files) Problems(key string) fault.Problems {
 	var p fault.Problems
 	if (f.Cert == "") != (f.Key == "") {
-		p.Missing(key, "a certificate needs its key, and a key its certificate", "give both")
+		p.Missing(key, "a certificate needs a key, and a key needs a certificate", "set both")
 	}
 	if f.ClientCA != "" && f.Cert == "" {
-		p.Missing(key+".client_ca", "clients' certificates need TLS", "give a certificate and its key, too")
+		p.Missing(key+".client_ca", "client certificates need TLS", "set a certificate and its key, too")
 	}
 	return p
 }
 
-// Paths are those of f, to be replaced.
+// Paths returns pointers to the paths in f, so that they can be replaced.
 func (f *Files) Paths() []*string { return []*string{&f.Cert, &f.Key, &f.ClientCA} }
 
-// Certificates are those of a server. They can be read again while it runs:
-// connections that stand go on with what they have. Nil is a server without TLS.
+// Certificates holds the certificates of a server. They can be reloaded while it runs; open
+// connections keep theirs. Nil means a server without TLS.
 type Certificates struct {
 	files   Files
 	current atomic.Pointer[tls.Config]
 
 	mu    sync.Mutex
-	dates [3]time.Time // of the files when they were last looked at
+	dates [3]time.Time // modification times at the last check
 }
 
-// Open reads the files, or returns nil if there are none.
+// Open reads the files, or returns nil if none are named.
 func Open(files Files) (*Certificates, error) {
 	if files.Cert == "" {
 		return nil, nil
@@ -61,7 +61,7 @@ func Open(files Files) (*Certificates, error) {
 	return c, c.Reload()
 }
 
-// look returns when the files were last written.
+// look returns the modification times of the files.
 func (c *Certificates) look() (dates [3]time.Time) {
 	for i, path := range c.files.Paths() {
 		if info, err := os.Stat(*path); err == nil {
@@ -71,8 +71,8 @@ func (c *Certificates) look() (dates [3]time.Time) {
 	return dates
 }
 
-// latest is what a new connection gets: the files as they are, or, while a
-// renewal is half written, as they were.
+// latest returns the configuration for a new connection, from the current files or, while a
+// renewal is incomplete, from the previous ones.
 func (c *Certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *Certificates) latest() *tls.Config {
 	return c.current.Load()
 }
 
-// Reload reads the files again: all or nothing.
+// Reload rereads the files. On an error everything stays unchanged.
 func (c *Certificates) Reload() error {
 	if c == nil {
 		return nil
@@ -90,8 +90,8 @@ func (c *Certificates) Reload() error {
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
 		return &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: c.files.Cert + ", " + c.files.Key, What: "is no certificate with its key", Err: err,
-			Hint: "both are PEM files; the certificate comes first in its file, then those between it and its root",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: c.files.Cert + ", " + c.files.Key, What: "the files are not a certificate and its key", Err: err,
+			Hint: "use PEM files, and put the server's certificate first in its file, followed by intermediate certificates",
 		}
 	}
 	if err := httpd.Private(c.files.Key); err != nil {
@@ -102,15 +102,15 @@ func (c *Certificates) Reload() error {
 		text, err := os.ReadFile(c.files.ClientCA)
 		config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if err != nil || !config.ClientCAs.AppendCertsFromPEM(text) {
-			return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.files.ClientCA, What: "holds no certificate", Err: err, Hint: "name a PEM file with the roots of clients' certificates"}
+			return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.files.ClientCA, What: "the file contains no certificate", Err: err, Hint: "name a PEM file with the root certificates for client certificates"}
 		}
 	}
 	c.current.Store(config)
 	return nil
 }
 
-// Config is what a listener uses: what is current at each handshake; nil
-// without TLS.
+// Config returns the configuration for a listener. It uses the current certificates at each
+// handshake. It returns nil without TLS.
 func (c *Certificates) Config() *tls.Config {
 	if c == nil {
 		return nil
@@ -121,7 +121,7 @@ func (c *Certificates) Config() *tls.Config {
 	}
 }
 
-// Listener is l with TLS for what is no HTTP server, or l itself without.
+// Listener returns l with TLS, for servers other than HTTP servers, or l itself without TLS.
 func (c *Certificates) Listener(l net.Listener) net.Listener {
 	if c == nil {
 		return l

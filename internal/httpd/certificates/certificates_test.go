@@ -34,7 +34,7 @@ func serve(t *testing.T, files certificates.Files) (url string) {
 	return s.URL()
 }
 
-// get asks over a connection of its own.
+// get sends a request over a new connection.
 func get(t *testing.T, url, trusted string) error {
 	t.Helper()
 	client := certtest.Client(t, trusted)
@@ -46,7 +46,7 @@ func get(t *testing.T, url, trusted string) error {
 	return err
 }
 
-// later gives files another date, as writing them a while later does.
+// later gives files another modification time, as if written later.
 func later(t *testing.T, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
@@ -57,8 +57,8 @@ func later(t *testing.T, paths ...string) {
 	}
 }
 
-// Promise: a key that everybody on the machine can read is refused, with what to do;
-// the connections of a server that runs keep the key from before.
+// Promise: a key that every user of the machine can read is refused with what to do, and the
+// connections of a running server keep the previous key.
 func TestKeysAreSecret(t *testing.T) {
 	cert, key := certtest.Write(t, t.TempDir())
 	url := serve(t, certificates.Files{Cert: cert, Key: key})
@@ -76,8 +76,8 @@ func TestKeysAreSecret(t *testing.T) {
 	}
 }
 
-// Promise: a renewed certificate is what the next connection gets, and while only
-// half of it is written connections get the one before.
+// Promise: the next connection gets a renewed certificate, and while it is only partly written,
+// connections get the previous one.
 func TestRenewed(t *testing.T) {
 	dir, old := t.TempDir(), t.TempDir()
 	cert, key := certtest.Write(t, dir)
@@ -104,8 +104,8 @@ func TestRenewed(t *testing.T) {
 	require.Error(t, get(t, url, before))
 }
 
-// Promise: without files a server speaks in the clear; with a root for clients
-// it answers nobody without a certificate; what cannot be is said at the start.
+// Promise: without files a server uses plain HTTP. With a root for clients it refuses clients
+// without a certificate. Invalid files are reported at the start.
 func TestFiles(t *testing.T) {
 	c, err := certificates.Open(certificates.Files{})
 	require.NoError(t, err)

@@ -19,13 +19,13 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Make writes a certificate for a server of these host names and addresses, which
-// vouches for itself, and its private key, as new PEM files. It is valid from now
-// on for a time. Who is to trust it needs the file of the certificate.
+// Make writes a self-signed server certificate for host names and addresses, and its private
+// key, to new PEM files. The certificate is valid from now for the given time. Clients need the
+// certificate's file to trust it.
 func Make(certificate, key string, names []string, now time.Time, valid time.Duration) error {
 	for _, path := range []string{certificate, key} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return &fault.Error{Boundary: fault.Config, Kind: fault.Refused, Where: path, What: "a file is there already", Hint: "keep it: name another one, or move it away", Err: err}
+			return &fault.Error{Boundary: fault.Config, Kind: fault.Refused, Where: path, What: "the file already exists", Hint: "name another file, or move this one away", Err: err}
 		}
 	}
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -49,7 +49,7 @@ func Make(certificate, key string, names []string, now time.Time, valid time.Dur
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &pair.PublicKey, pair)
 	if err != nil {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: certificate, What: "no certificate can be made for these names", Err: err, Hint: "use host names and addresses, without ports"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: certificate, What: "a certificate for these names cannot be made", Err: err, Hint: "use host names and addresses, without ports"}
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(pair)
 	if err != nil {

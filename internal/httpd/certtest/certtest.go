@@ -20,15 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Write makes a certificate for localhost and 127.0.0.1 that vouches for itself,
-// valid for a day, and returns the PEM files in dir of it and of its key. Files
-// that are there are replaced.
+// Write makes a self-signed certificate for localhost and 127.0.0.1, valid for a day, and
+// returns the PEM files of it and of its key in dir. Existing files are replaced.
 func Write(t testing.TB, dir string) (public, private string) {
 	t.Helper()
 	return WriteAs(t, dir, func(*x509.Certificate) {})
 }
 
-// WriteAs is Write of a certificate that was changed before it was signed.
+// WriteAs is like Write, but calls change before it signs the certificate.
 func WriteAs(t testing.TB, dir string, change func(*x509.Certificate)) (public, private string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -49,7 +48,7 @@ func WriteAs(t testing.TB, dir string, change func(*x509.Certificate)) (public, 
 	return public, private
 }
 
-// Client trusts nothing but the certificate in a file.
+// Client returns a client that trusts only the certificate in a file.
 func Client(t testing.TB, public string) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: Trust(t, public)}
@@ -57,7 +56,7 @@ func Client(t testing.TB, public string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Trust is how a client trusts nothing but the certificate in a file.
+// Trust returns a configuration that trusts only the certificate in a file.
 func Trust(t testing.TB, public string) *tls.Config {
 	t.Helper()
 	text, err := os.ReadFile(public)

@@ -310,11 +310,11 @@ func TestConfig(t *testing.T) {
 	require.Empty(t, envserver.DefaultConfig().Validate())
 	c := envserver.Config{Listen: "0.0.0.0:80", Split: "exam", Idle: -1}
 	err := errors.Join(c.Validate()...)
-	for _, want := range []string{"key-env: without a key anybody who reaches 0.0.0.0:80", "processes: 0", `split: "exam"`, "idle: -1ns", "drain: 0s", "max-message: 0"} {
+	for _, want := range []string{"key-env: without a key, anyone who can reach 0.0.0.0:80", "processes: 0", `split: "exam"`, "idle: -1ns", "drain: 0s", "max-message: 0"} {
 		require.ErrorContains(t, err, want)
 	}
 	c = envserver.DefaultConfig()
 	c.KeyEnv = "NO_SUCH"
 	_, err = envserver.Open(t.Context(), merit.DefaultConfig(), c, envserver.Options{Getenv: func(string) string { return "short" }})
-	require.ErrorContains(t, err, "the environment variable NO_SUCH does not hold a key: a key has at least 24 characters, this has 5")
+	require.ErrorContains(t, err, "the environment variable NO_SUCH does not hold a key: a key must have at least 24 characters, but this one has 5")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/internal/fields"
 )
 
-// inputs are the columns that rows may have, results those of an answer.
+// inputs are the columns that rows may have; results are those of the response.
 var (
 	inputs = []string{
 		"group", "trajectory", "step", "observation", "reward", "episode_score",
@@ -22,9 +22,8 @@ var (
 	results = []string{"return", "episode_advantage", "step_advantage", "advantage", "anchor_group"}
 )
 
-// ofColumns answers columns: each row is written as a line, so that whatever
-// holds for files of rows holds for columns. Where a row has an anchor, no
-// observation is needed.
+// ofColumns handles columns. It writes each row as a line, so that columns behave like files of
+// rows. A row that has an anchor needs no observation.
 func ofColumns(cfg advantage.Config, o fields.Object, most int) ([]byte, error) {
 	given, err := fields.Read("columns", o.Get("columns"), inputs...)
 	if err != nil {
@@ -40,7 +39,7 @@ func ofColumns(cfg advantage.Config, o fields.Object, most int) ([]byte, error) 
 		case column != nil:
 			names, columns = append(names, name), append(columns, column)
 			if len(column) != len(columns[0]) {
-				problems = append(problems, fields.Wrong("columns."+name, fmt.Sprintf("has %d rows, columns.%s has %d", len(column), names[0], len(columns[0])), "give columns of one length"))
+				problems = append(problems, fields.Wrong("columns."+name, fmt.Sprintf("has %d rows, but columns.%s has %d", len(column), names[0], len(columns[0])), "send columns of equal length"))
 			}
 		}
 	}
@@ -48,7 +47,7 @@ func ofColumns(cfg advantage.Config, o fields.Object, most int) ([]byte, error) 
 		return nil, err
 	}
 	if len(columns) == 0 || len(columns[0]) == 0 {
-		return nil, fields.Wrong("columns", "there are no rows", "give group, trajectory, step, observation, reward and episode_score")
+		return nil, fields.Wrong("columns", "the columns have no rows", "send group, trajectory, step, observation, reward and episode_score")
 	}
 	in, out := lines(names, columns), bytes.Buffer{}
 	stats, err := Lines(cfg, "columns", in, &out)
@@ -62,7 +61,7 @@ func ofColumns(cfg advantage.Config, o fields.Object, most int) ([]byte, error) 
 	return answer("columns", text, stats)
 }
 
-// lines writes columns as rows.
+// lines converts columns to rows.
 func lines(names []string, columns [][][]byte) *bytes.Buffer {
 	begin := "{"
 	if slices.Contains(names, "anchor") && !slices.Contains(names, "observation") {
@@ -78,23 +77,23 @@ func lines(names []string, columns [][][]byte) *bytes.Buffer {
 			out.WriteByte('"')
 			out.WriteString(name)
 			out.WriteString(`":`)
-			_ = json.Compact(&out, columns[k][i]) // a part of a body that is JSON
+			_ = json.Compact(&out, columns[k][i]) // a part of a body that is valid JSON
 		}
 		out.WriteString("}\n")
 	}
 	return &out
 }
 
-// columnsOf gathers the results of rows.
+// columnsOf converts the results of rows to columns.
 func columnsOf(text []byte) ([]byte, error) {
 	columns := make([]bytes.Buffer, len(results))
 	var members []jsonspan.Member
 	for line := range bytes.Lines(text) {
 		members = jsonspan.Members(members[:0], line)
-		own := members[len(members)-len(results):] // rowio writes them last, in this order
+		own := members[len(members)-len(results):] // rowio writes the results last, in this order
 		for k, m := range own {
 			if string(line[m.KeyStart+1:m.KeyEnd-1]) != results[k] {
-				return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Internal, What: "a row has no " + results[k]}
+				return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Internal, What: "a result row has no " + results[k]}
 			}
 			columns[k].WriteByte(',')
 			columns[k].Write(line[m.ValueStart:m.End])

@@ -1,5 +1,5 @@
-// Package credit is requests for advantages: rows, columns or groups of
-// trajectories in, what core/advantage finds out. Functions of bytes: no HTTP.
+// Package credit computes responses to requests for advantages from rows, columns or groups of
+// trajectories, with core/advantage. It works on bytes and does not use HTTP.
 package credit
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/merit-rl/merit/internal/serve/internal/fields"
 )
 
-// Answer returns the answer to a request that is an object:
+// Answer returns the response to a request that is an object:
 //
 //	{"config": {…}, "rows": [{…}]}        → {"rows": [{…}], "stats": {…}}
 //	{"config": {…}, "columns": {…}}       → {"columns": {…}, "stats": {…}}
 //	{"config": {…}, "groups": [[{…}, …]]} → {"groups": [[{…}, …]], "stats": {…}}
 //
-// It has at most rows rows, or steps. Rows are those of package rowio, one by
-// one or as columns of one length; what stands at line N of a message is row N,
-// from 1. Config is advantage.Config; keys that are missing have their defaults.
+// The request may have at most rows rows or steps. Rows are those of package rowio, given one
+// by one or as columns of equal length. In messages, line N means row N, counted from 1. Config
+// is an advantage.Config, in which missing keys have their defaults.
 func Answer(body []byte, rows int) ([]byte, error) {
 	text, err := fields.Check(body)
 	if err != nil {
@@ -43,11 +43,11 @@ func Answer(body []byte, rows int) ([]byte, error) {
 	}
 	problems := Check(cfg, "config")
 	if len(given) != 1 {
-		problems = append(problems, fields.Wrong("rows", fmt.Sprintf("%d of rows, columns and groups are given", len(given)), "give one of them"))
+		problems = append(problems, fields.Wrong("rows", fmt.Sprintf("%d of rows, columns and groups are given, not one", len(given)), "send exactly one of them"))
 	} else if given[0] != "groups" {
 		for _, name := range []string{"step_index", "align"} {
 			if o.Get(name) != nil {
-				problems = append(problems, fields.Wrong(name, "has no meaning without groups", "omit it"))
+				problems = append(problems, fields.Wrong(name, "is only valid with groups", "omit it"))
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func Answer(body []byte, rows int) ([]byte, error) {
 	return ofGroups(cfg, o, rows)
 }
 
-// Check returns what is wrong with cfg, at places below where.
+// Check returns the problems of cfg, with places that begin with where.
 func Check(cfg advantage.Config, where string) []error {
 	var problems []error
 	for _, err := range cfg.Validate() {
@@ -74,7 +74,7 @@ func Check(cfg advantage.Config, where string) []error {
 	return problems
 }
 
-// ofRows answers rows. Their bytes are those of a file of them.
+// ofRows handles rows. The response has the same bytes as a result file for them.
 func ofRows(cfg advantage.Config, o fields.Object, most int) ([]byte, error) {
 	list, err := o.Elements("rows", most)
 	if err != nil {
@@ -95,7 +95,7 @@ func ofRows(cfg advantage.Config, o fields.Object, most int) ([]byte, error) {
 	return answer("rows", append(append([]byte("["), text...), ']'), stats)
 }
 
-// answer is the object of an answer.
+// answer returns the response object.
 func answer(name string, value []byte, stats advantage.Stats) ([]byte, error) {
 	said, err := json.Marshal(stats)
 	if err != nil {

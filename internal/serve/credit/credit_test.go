@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows are two groups of two trajectories of two steps; one has no score.
+// rows are two groups of two trajectories of two steps. One trajectory has no score.
 func rows() []string {
 	var out []string
 	for i := range 8 {
@@ -28,7 +28,7 @@ func rows() []string {
 	return out
 }
 
-// file is what a file of the rows gives.
+// file returns the result for a file of the rows.
 func file(t testing.TB, cfg advantage.Config) []string {
 	var out bytes.Buffer
 	_, err := rowio.Estimate(cfg, "rows", strings.NewReader(strings.Join(rows(), "\n")), &out)
@@ -36,8 +36,7 @@ func file(t testing.TB, cfg advantage.Config) []string {
 	return strings.Split(strings.TrimSpace(out.String()), "\n")
 }
 
-// Promise: rows have the bytes that a file of them has, and columns the same
-// numbers.
+// Promise: rows give the same bytes as a file of them, and columns the same numbers.
 func TestRowsAndColumns(t *testing.T) {
 	cfg := advantage.Default()
 	cfg.Normalization = advantage.MeanStdNorm
@@ -79,8 +78,8 @@ func TestRowsAndColumns(t *testing.T) {
 	require.NoError(t, err, "an anchor is enough")
 }
 
-// Promise: groups of conversations with their evaluations have the credit that
-// their rows have, and none without a score.
+// Promise: groups of conversations with their evaluations get the same credit as their rows,
+// and none without a score.
 func TestGroups(t *testing.T) {
 	const body = `{"config":{"estimator":"gigpo","gamma":0.5},"groups":[[
 		{"id":"a","messages":[{"role":"user","content":"go"},{"role":"assistant","content":"l"},{"role":"user","content":"wall"},{"role":"assistant","content":"r"}],
@@ -116,8 +115,8 @@ func TestGroups(t *testing.T) {
 	require.Equal(t, []float64{0, -0.5, -0.25, -0.75}, []float64{g[1].Credit[0].Return, g[1].Credit[0].Episode, g[1].Credit[0].Step, g[1].Credit[0].All})
 }
 
-// Promise: every problem of a request has a place and says what to do, all at
-// once where they do not hide each other.
+// Promise: every problem of a request has a place and tells what to do. All are reported at
+// once unless one hides another.
 func TestBadRequests(t *testing.T) {
 	talk := `{"messages":[{"role":"assistant","content":"x"}]`
 	for _, c := range []struct {
@@ -125,33 +124,33 @@ func TestBadRequests(t *testing.T) {
 		kind fault.Kind
 		want []string
 	}{
-		{`{"rows":[}`, fault.Protocol, []string{"body: it is not JSON: at byte 9"}},
-		{"{\"rows\":[\"\xff\"]}", fault.Protocol, []string{"body: it is not UTF-8"}},
-		{`{"rows":[{"reward":NaN}]}`, fault.Protocol, []string{"it is not JSON"}},
+		{`{"rows":[}`, fault.Protocol, []string{"body: the body is not JSON: at byte 9"}},
+		{"{\"rows\":[\"\xff\"]}", fault.Protocol, []string{"body: the body is not UTF-8"}},
+		{`{"rows":[{"reward":NaN}]}`, fault.Protocol, []string{"is not JSON"}},
 		{`[]`, fault.Invalid, []string{"body: must be an object, not an array"}},
-		{`{}`, fault.Invalid, []string{"0 of rows, columns and groups are given"}},
+		{`{}`, fault.Invalid, []string{"0 of rows, columns and groups are given, not one"}},
 		{`{"rows":[],"columns":{}}`, fault.Invalid, []string{"2 of rows, columns and groups are given"}},
 		{`{"rows":[],"row":1,"rows":[]}`, fault.Invalid, []string{"rows: is given twice"}},
 		{`{"rows":[]}`, fault.Invalid, []string{"there are no rows"}},
-		{`{"rows":[1,2,3,4,5,6]}`, fault.Exhausted, []string{"rows: 6 elements are more than 5"}},
+		{`{"rows":[1,2,3,4,5,6]}`, fault.Exhausted, []string{"rows: 6 elements exceed the limit of 5"}},
 		{`{"rows":[1]}`, fault.Invalid, []string{"is not a JSON object"}},
-		{`{"rows":[{}],"step_index":"message","align":{}}`, fault.Invalid, []string{"step_index: has no meaning without groups", "align: has no meaning"}},
+		{`{"rows":[{}],"step_index":"message","align":{}}`, fault.Invalid, []string{"step_index: is only valid with groups", "align: is only valid"}},
 		{`{"config":{"gama":1},"rows":[]}`, fault.Invalid, []string{"config.gama: is not a field"}},
 		{`{"config":{"gamma":"1"},"rows":[]}`, fault.Invalid, []string{"config.gamma: must not be a string"}},
 		{`{"config":{"gamma":2,"estimator":"ppo"},"groups":[]}`, fault.Invalid, []string{`config.estimator: "ppo" is not allowed`, "config.gamma: 2 is not allowed"}},
 		{`{"columns":[]}`, fault.Invalid, []string{"columns: must be an object, not an array"}},
 		{`{"columns":{"rewards":[]}}`, fault.Invalid, []string{"columns.rewards: is not a field"}},
-		{`{"columns":{"group":[1],"step":[0,1],"reward":1}}`, fault.Invalid, []string{"columns.step: has 2 rows, columns.group has 1", "columns.reward: must be an array, not a number"}},
-		{`{"columns":{"group":[]}}`, fault.Invalid, []string{"columns: there are no rows"}},
+		{`{"columns":{"group":[1],"step":[0,1],"reward":1}}`, fault.Invalid, []string{"columns.step: has 2 rows, but columns.group has 1", "columns.reward: must be an array, not a number"}},
+		{`{"columns":{"group":[]}}`, fault.Invalid, []string{"columns: the columns have no rows"}},
 		{`{"columns":{"group":[1]}}`, fault.Invalid, []string{"trajectory is missing"}},
-		{`{"groups":[[{"messages":[{"role":"assistant","content":"x"}],"score":1}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: is missing, and no outcome says why"}},
+		{`{"groups":[[{"messages":[{"role":"assistant","content":"x"}],"score":1}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: is missing, and so is an outcome"}},
 		{`{"groups":{}}`, fault.Invalid, []string{"groups: must be an array, not an object"}},
 		{`{"groups":[[],3,[{}],[` + talk + `}]]}`, fault.Invalid, []string{"groups[0]: is empty", "groups[1]: must be an array, not a number", "groups[2][0]: messages is empty"}},
-		{`{"groups":[[` + talk + `,"outcome":"scored"}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: there is none, though the outcome is scored"}},
-		{`{"groups":[[{"messages":[{"role":"user","content":"x"}]}]]}`, fault.Invalid, []string{"groups[0][0]: it has no step"}},
+		{`{"groups":[[` + talk + `,"outcome":"scored"}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: is missing although the outcome is scored"}},
+		{`{"groups":[[{"messages":[{"role":"user","content":"x"}]}]]}`, fault.Invalid, []string{"groups[0][0]: the trajectory has no steps"}},
 		{`{"groups":[[` + talk + `}]],"step_index":"turn","align":{"default_step_reward":1,"max_unscored":9}}`, fault.Invalid, []string{`step_index: "turn" is not allowed`, "max_unscored: 9 is not allowed"}},
-		{`{"config":{"estimator":"gae"},"groups":[[` + talk + `,"evaluation":{"score":1}}]]}`, fault.Invalid, []string{"no advantages"}},
-		{`{"groups":[[` + talk + `,"evaluation":{"score":1e308,"step_outputs":[{"step_index":0,"base_reward":1e308}]}},` + talk + `,"evaluation":{"score":-1e308}}]]}`, fault.Invalid, []string{"no advantages"}},
+		{`{"config":{"estimator":"gae"},"groups":[[` + talk + `,"evaluation":{"score":1}}]]}`, fault.Invalid, []string{"the advantages cannot be computed"}},
+		{`{"groups":[[` + talk + `,"evaluation":{"score":1e308,"step_outputs":[{"step_index":0,"base_reward":1e308}]}},` + talk + `,"evaluation":{"score":-1e308}}]]}`, fault.Invalid, []string{"the advantages cannot be computed"}},
 	} {
 		_, err := credit.Answer([]byte(c.body), 5)
 		require.Error(t, err, c.body)
@@ -162,9 +161,9 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Promise: texts that take the cube of their lengths to compare are refused in
-// each form of a request, after a bounded time and with what to do; without
-// similarity they are answered, and with it honest ones are.
+// Promise: texts whose comparison takes cubic time are refused in each form of a request, after
+// a limited time and with what to do. Without similarity they are accepted, and so are normal
+// ones with it.
 func TestWork(t *testing.T) {
 	testneeds.NotShort(t)
 	const config = `"config":{"similarity":0.99}`
@@ -194,7 +193,7 @@ func TestWork(t *testing.T) {
 		_, err := credit.Answer([]byte("{"+config+","+body+"}"), 10)
 		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 		require.ErrorIs(t, err, advantage.ErrWork)
-		require.ErrorContains(t, err, where+": comparing its anchors by similarity takes more than 50000000 steps")
+		require.ErrorContains(t, err, where+": comparing the anchors by similarity takes more than 50000000 steps")
 		require.Contains(t, fault.As(err).Hint, "send fewer rows")
 		_, err = credit.Answer([]byte("{"+body+"}"), 10)
 		require.NoError(t, err)
@@ -209,8 +208,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: no body crashes the server; an answer is JSON and a refusal has
-// words.
+// FuzzAnswer checks that no body crashes the server, that a response is JSON, and that a
+// refusal has a message.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"rows":[` + strings.Join(rows(), ",") + `]}`))
 	f.Add([]byte(`{"config":{"estimator":"grpo"},"columns":{"group":[1,1],"trajectory":["a","b"],"step":[0,0],"anchor":["x","x"],"reward":[1,0],"episode_score":[1,null]}}`))

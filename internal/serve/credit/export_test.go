@@ -2,8 +2,7 @@ package credit
 
 import "testing"
 
-// Bound has a test's requests compare anchors in fewer steps, so that it need
-// not take seconds.
+// Bound limits the steps for comparing anchors in tests, so that they do not take seconds.
 func Bound(t *testing.T, steps int64) {
 	before := bound
 	bound = steps

@@ -14,20 +14,20 @@ import (
 	"github.com/merit-rl/merit/internal/serve/internal/fields"
 )
 
-// credited is what the steps of a trajectory were found to be worth.
+// credited is the credit of the steps of a trajectory.
 type credited struct {
 	ID      string         `json:"id"`
 	Outcome reward.Outcome `json:"outcome"`
-	Reason  string         `json:"reason"` // why it has no credit
-	Credit  []*rl.Credit   `json:"credit"` // by step; null without a score
+	Reason  string         `json:"reason"` // why there is no credit
+	Credit  []*rl.Credit   `json:"credit"` // one per step; null without a score
 }
 
-// ofGroups answers groups of trajectories with their evaluations: what a reward
-// said is joined with the steps as in training. A trajectory without steps has
-// one for each message of the assistant, whose state is the message before it.
+// ofGroups handles groups of trajectories with their evaluations. It joins evaluations and
+// steps as in training. A trajectory without steps gets one for each assistant message, whose
+// state is the preceding message.
 func ofGroups(cfg advantage.Config, o fields.Object, most int) ([]byte, error) {
 	rule, joining := reward.ByAssistant, align.DefaultConfig()
-	joining.MaxUnscored = 1 // those without a score are said, and bound nothing
+	joining.MaxUnscored = 1 // the response reports trajectories without a score; they are not limited
 	problems := []error{o.Into("step_index", &rule), o.Into("align", &joining)}
 	var p fault.Problems
 	p.OneOf("step_index", string(rule), string(reward.ByAssistant), string(reward.ByMessage))
@@ -40,7 +40,7 @@ func ofGroups(cfg advantage.Config, o fields.Object, most int) ([]byte, error) {
 		return nil, err
 	}
 	if n := len(batch.Steps); n > most {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Exhausted, Where: "groups", What: fmt.Sprintf("%d steps are more than %d", n, most), Hint: "send fewer in a request"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Exhausted, Where: "groups", What: fmt.Sprintf("%d steps exceed the limit of %d", n, most), Hint: "send fewer steps in a request"}
 	}
 	var result advantage.Result
 	if err := advantage.EstimateWithin(cfg, &batch.Rows, &result, bound); err != nil {
@@ -69,7 +69,7 @@ func ofGroups(cfg advantage.Config, o fields.Object, most int) ([]byte, error) {
 	return answer("groups", text, result.Stats)
 }
 
-// decodeGroups reads groups and what was said about their members.
+// decodeGroups decodes groups and the evaluations of their members.
 func decodeGroups(o fields.Object, most int) (groups []*rl.Group, evaluations []reward.Evaluation, err error) {
 	list, err := o.Elements("groups", most)
 	if err != nil {
@@ -77,7 +77,7 @@ func decodeGroups(o fields.Object, most int) (groups []*rl.Group, evaluations []
 	}
 	var problems []error
 	if len(list) == 0 {
-		problems = append(problems, fields.Wrong("groups", "there are none", "send at least one"))
+		problems = append(problems, fields.Wrong("groups", "the list is empty", "send at least one"))
 	}
 	n := 0
 	for g, text := range list {
@@ -105,7 +105,7 @@ func decodeGroups(o fields.Object, most int) (groups []*rl.Group, evaluations []
 	return groups, evaluations, errors.Join(problems...)
 }
 
-// member reads one trajectory.
+// member decodes one trajectory.
 func member(where string, text []byte, number int) (*rl.Trajectory, reward.Evaluation, error) {
 	t, err := row.DecodeRequest(text, number)
 	if err != nil {
@@ -119,22 +119,22 @@ func member(where string, text []byte, number int) (*rl.Trajectory, reward.Evalu
 	}
 	e := reward.Evaluation{Outcome: reward.Outcome(t.Outcome), Reason: t.Error}
 	if len(t.Steps) == 0 {
-		return nil, e, fields.Wrong(where, "it has no step", "give steps, or messages of the assistant")
+		return nil, e, fields.Wrong(where, "the trajectory has no steps", "send steps or assistant messages")
 	}
 	switch {
 	case t.Evaluation != nil && t.Evaluation.IsScoreValid && (t.Outcome == "" || e.Outcome == reward.Scored):
 		e.Outcome, e.Result = reward.Scored, *t.Evaluation
 	case t.Outcome == "" && t.Evaluation == nil:
-		return nil, e, fields.Wrong(where+".evaluation", "is missing, and no outcome says why", `give "evaluation": {"score": …}, or "outcome": "out_of_fuel" and the like where there is no score`)
+		return nil, e, fields.Wrong(where+".evaluation", "is missing, and so is an outcome", `send "evaluation": {"score": …}, or an "outcome" such as "out_of_fuel" if there is no score`)
 	case t.Outcome == "":
 		e.Outcome = reward.Invalid
 	case e.Outcome == reward.Scored:
-		return nil, e, fields.Wrong(where+".evaluation", "there is none, though the outcome is scored", `give "evaluation": {"score": …}, or the outcome that says why there is none`)
+		return nil, e, fields.Wrong(where+".evaluation", "is missing although the outcome is scored", `send "evaluation": {"score": …}, or another outcome`)
 	}
 	return t, e, nil
 }
 
-// derive makes a step of each message of the assistant.
+// derive makes a step from each assistant message.
 func derive(t *rl.Trajectory) {
 	for i, m := range t.Messages {
 		if m.Role != rl.RoleAssistant {
@@ -148,12 +148,12 @@ func derive(t *rl.Trajectory) {
 	}
 }
 
-// explain names the step of an error that has a row.
+// explain names the step in an error that refers to a row.
 func explain(batch *align.Batch, err error) error {
 	if errors.Is(err, advantage.ErrWork) {
 		return tooMuch("groups")
 	}
-	f := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "groups", What: "no advantages", Err: err, Hint: "correct the trajectories, or choose another estimator"}
+	f := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "groups", What: "the advantages cannot be computed", Err: err, Hint: "correct the trajectories, or choose another estimator"}
 	if row := (*advantage.RowError)(nil); errors.As(err, &row) {
 		t := batch.Trajectories[batch.Rows.Trajectory[row.Row]]
 		f.Where = fmt.Sprintf("trajectory %q, step %d", t.ID, batch.Rows.Step[row.Row])

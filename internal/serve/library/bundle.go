@@ -13,27 +13,26 @@ import (
 	"github.com/merit-rl/merit/internal/base/archive"
 )
 
-// Kind says what a bundle holds.
+// Kind is the kind of a bundle.
 type Kind string
 
-// The closed set of kinds; the strings are the JSON values.
+// All kinds. The strings are the JSON values.
 const (
 	Module Kind = "module" // WebAssembly
-	Script Kind = "script" // Python or JavaScript, with the files beside it
+	Script Kind = "script" // Python or JavaScript, with accompanying files
 )
 
 // Bundle is an upload: a module, or a script with its files.
 type Bundle struct {
 	Kind  Kind
-	Entry string            // the key of Files that is run: reward.wasm, reward.py, reward.js
+	Entry string            // the key in Files of the file to run: reward.wasm, reward.py, reward.js
 	Files map[string][]byte // by clean, relative, slash-separated path
 }
 
-// Digest is sha256:… of all that the upload brings. A module's is that of its
-// bytes, so it is the one that every other verb shows; a script's covers the
-// names and bytes of its files and which of them is run, but not the
-// interpreter: what decides about results has a digest of its own, in
-// Version.Reward.
+// Digest returns the digest of the whole upload as sha256:…. A module's is that of its bytes,
+// so other commands show the same digest. A script's covers the names and bytes of its files
+// and which of them runs, but not the interpreter. Version.Reward has a digest that covers
+// everything that determines results.
 func (b Bundle) Digest() string {
 	if b.Kind == Module {
 		return fmt.Sprintf("sha256:%x", sha256.Sum256(b.Files[b.Entry]))
@@ -46,7 +45,7 @@ func (b Bundle) Digest() string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// Bytes is what the files take, without their names.
+// Bytes returns the total size of the files, without their names.
 func (b Bundle) Bytes() (n int64) {
 	for _, data := range b.Files {
 		n += int64(len(data))
@@ -54,11 +53,11 @@ func (b Bundle) Bytes() (n int64) {
 	return n
 }
 
-// block is the room that a disk gives out at a time: a file of one byte takes one.
+// block is the allocation unit of a disk: a file of one byte uses one block.
 const block = 4096
 
-// Disk is what b takes of a disk, and as how many files and folders: whole blocks
-// of 4,096 bytes for each file and each folder, with the two that hold them and a
+// Disk returns the disk usage of b and its number of files and folders. It counts whole blocks
+// of 4,096 bytes for each file and folder, including the two folders that hold them and one
 // block of the index.
 func (b Bundle) Disk() (bytes int64, files int) {
 	folders := map[string]bool{}
@@ -72,14 +71,13 @@ func (b Bundle) Disk() (bytes int64, files int) {
 	return bytes + int64(len(folders)+3)*block, files
 }
 
-// ContentTypes are those of uploads.
+// ContentTypes are the content types of uploads.
 var ContentTypes = archive.ContentTypes()
 
-// ReadBundle reads an upload by its content type: a module, a script of one
-// file, or an archive of a folder with reward.py, reward.js or reward.wasm at
-// its root or in its only folder. Neither the body nor what it unpacks to may
-// have more than limit bytes: that is of the kind Exhausted. The error lists
-// every problem.
+// ReadBundle reads an upload according to its content type: a module, a script of one file, or
+// an archive of a folder with reward.py, reward.js or reward.wasm at its root or in its only
+// folder. If the body or its unpacked content exceeds limit bytes, the error is of the kind
+// Exhausted. The error lists every problem.
 func ReadBundle(contentType string, body io.Reader, limit int64) (Bundle, error) {
 	files, err := archive.Read(contentType, body, limit)
 	if err != nil {
@@ -88,11 +86,11 @@ func ReadBundle(contentType string, body io.Reader, limit int64) (Bundle, error)
 	return newBundle(files)
 }
 
-// kinds are the files that are run, by extension.
+// kinds maps the extensions of files that can run to kinds.
 var kinds = map[string]Kind{".wasm": Module, ".py": Script, ".js": Script}
 
-// newBundle finds what is run among files: the only file, or the one called
-// reward at the root. Of a module the rest is left out: it is not run.
+// newBundle finds the file to run: the only file, or the one named reward at the root. It drops
+// the other files of a module, because they are not used.
 func newBundle(files map[string][]byte) (Bundle, error) {
 	var entries []string
 	for name := range files {
@@ -104,10 +102,10 @@ func newBundle(files map[string][]byte) (Bundle, error) {
 	wrong := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "upload"}
 	switch {
 	case len(entries) == 0:
-		wrong.What, wrong.Hint = "it holds no reward", "put reward.py, reward.js or reward.wasm at its root or into its only folder"
+		wrong.What, wrong.Hint = "the upload contains no reward", "put reward.py, reward.js or reward.wasm at its root or in its only folder"
 		return Bundle{}, wrong
 	case len(entries) > 1:
-		wrong.What, wrong.Hint = "it holds more than one reward: "+strings.Join(entries, ", "), "leave one: which one is run must not be a guess"
+		wrong.What, wrong.Hint = "the upload contains more than one reward: "+strings.Join(entries, ", "), "keep only one, so that it is clear which one runs"
 		return Bundle{}, wrong
 	}
 	b := Bundle{Kind: kinds[path.Ext(entries[0])], Entry: entries[0], Files: files}

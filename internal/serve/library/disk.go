@@ -5,15 +5,15 @@ import (
 	"github.com/merit-rl/merit/internal/base/durable"
 )
 
-// failed says what the disk refused: of the kind Exhausted where it is full,
-// which may pass.
+// failed returns the error for a disk operation that failed. It is of the kind Exhausted and
+// can be retried if the disk is full.
 func failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Crashed, Where: "the server's library", What: what, Err: durable.Cause(err), Hint: "tell the operator: the server's disk needs a look"}
+	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Crashed, Where: "the server's library", What: what, Err: durable.Cause(err), Hint: "ask the operator to check the server's disk"}
 	if durable.Full(err) {
-		e.Kind, e.Retry, e.Hint = fault.Exhausted, true, "tell the operator: the server's disk is full; nothing was half-written"
+		e.Kind, e.Retry, e.Hint = fault.Exhausted, true, "ask the operator to free space on the server's disk, which is full; nothing was partially written"
 	}
 	return e
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/durable"
 )
 
-// Promise: on a disk without room an upload fails and says so, and what is there
-// can be deleted: room for the index that says so is kept beforehand.
+// Promise: on a full disk an upload fails with an error, and existing rewards can be deleted,
+// because space for the index is reserved.
 func TestDeleteOnAFullDisk(t *testing.T) {
 	s := newShelf(t.TempDir())
 	store := func(name string) error {

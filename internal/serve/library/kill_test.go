@@ -18,7 +18,7 @@ import (
 
 const killFolder = "MERIT_LIBRARY_KILL_TEST"
 
-// The tests start this test binary as a process that stores until it is killed.
+// The tests start this test binary as a process that uploads until it is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killFolder); dir != "" {
 		storeForEver(dir)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// storeForEver uploads, moves and deletes, and says what was acknowledged.
+// storeForEver uploads, moves and deletes, and reports what was acknowledged.
 func storeForEver(dir string) {
 	lib, err := library.Open(dir, new(loader), library.Config{})
 	for i := 0; err == nil; i++ {
@@ -49,8 +49,8 @@ func storeForEver(dir string) {
 	os.Exit(1)
 }
 
-// Promise: a server that is killed at any moment has lost nothing that it
-// acknowledged, and the next one starts and finds every byte as it was.
+// Promise: a server killed at any moment has lost nothing that it acknowledged, and the next
+// one starts and finds every byte unchanged.
 func TestKilledAtAnyMoment(t *testing.T) {
 	testneeds.NotShort(t)
 	dir := t.TempDir()

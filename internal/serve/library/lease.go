@@ -19,15 +19,15 @@ type Lease struct {
 	release func()
 }
 
-// Release gives it back; a second call does nothing.
+// Release returns the reward. Further calls do nothing.
 func (l *Lease) Release() { l.release() }
 
-// Acquire opens a version, or takes it if it is open. The caller releases it;
-// until then it works, whatever becomes of the version. A request that names
-// neither a function nor parameters nor a batch gets those of the version. What could not
-// be opened is not tried again for a few seconds. Errors: Missing, Corrupt (its
-// bytes fail their digest: it is not run), Exhausted with Retry (as many are in
-// use as may be open), and those of the Loader.
+// Acquire opens a version, or uses it if it is open. The caller must release it. Until then it
+// works, even if the version is deleted. A request that sets neither function nor parameters
+// nor batch uses those of the version. A version that could not be opened is not tried again
+// for a few seconds. The error is of the kind Missing, Corrupt (the bytes do not match the
+// digest, so the reward is not run), Exhausted with Retry (the largest number of open rewards
+// is in use), or from the Loader.
 func (l *Library) Acquire(ctx context.Context, tenant string, ref Ref, o Options) (*Lease, error) {
 	v, s, err := l.find(tenant, ref)
 	if err != nil {
@@ -60,28 +60,28 @@ func (l *Library) Acquire(ctx context.Context, tenant string, ref Ref, o Options
 	return &Lease{taken.Value, v, sync.OnceFunc(func() { l.pool.Release(taken) })}, nil
 }
 
-// What a client says of how a reward is opened is kept for as long as it is
-// open, or an error is remembered, so it is bounded here.
+// A client's options are kept while the reward is open or its error is remembered, so their
+// size is limited.
 const (
-	mostFunction = 256      // bytes of a name
+	mostFunction = 256      // bytes of a function's name
 	mostWith     = 64 << 10 // bytes of parameters
 	mostBatch    = 16       // bytes of a batch: "group" or a number
 )
 
-// keyOf says which requests share an open reward, and writes their parameters
-// in one way.
+// keyOf returns the key under which requests share an open reward, and normalizes the
+// parameters in o.
 func keyOf(tenant, digest string, o *Options) (ready.Key, error) {
 	with, err := compact(o.With)
 	if len(o.Function) > mostFunction {
 		err = errors.Join(err, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: "function", What: fmt.Sprintf("the name has %d bytes, and may have %d", len(o.Function), mostFunction),
+			Boundary: fault.Data, Kind: fault.Invalid, Where: "function", What: fmt.Sprintf("the name has %d bytes, more than the limit of %d", len(o.Function), mostFunction),
 			Hint: "name a function of the script",
 		})
 	}
 	if len(o.Batch) > mostBatch {
 		err = errors.Join(err, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: "batch", What: fmt.Sprintf("%.16q… is neither group nor a number", o.Batch),
-			Hint: "write group, or how many trajectories one call scores",
+			Hint: "use group, or the number of trajectories that one call scores",
 		})
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func keyOf(tenant, digest string, o *Options) (ready.Key, error) {
 	return ready.Key{Tenant: tenant, Digest: digest, Options: fmt.Sprintf("%q %s %q %d %d %d", o.Function, with, o.Batch, o.Fuel, o.MemoryMiB, o.WallClock)}, nil
 }
 
-// compact is parameters without spaces; they are a JSON object or nothing.
+// compact returns parameters without spaces. They must be a JSON object or nil.
 func compact(with json.RawMessage) (json.RawMessage, error) {
 	if with == nil {
 		return nil, nil
@@ -99,27 +99,27 @@ func compact(with json.RawMessage) (json.RawMessage, error) {
 	var b bytes.Buffer
 	if len(with) > mostWith {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: "with", What: fmt.Sprintf("the parameters have %d bytes, and may have %d", len(with), mostWith),
-			Hint: "put what is large into a file of the reward",
+			Boundary: fault.Data, Kind: fault.Invalid, Where: "with", What: fmt.Sprintf("the parameters have %d bytes, more than the limit of %d", len(with), mostWith),
+			Hint: "put large data into a file of the reward",
 		}
 	}
 	if err := json.Compact(&b, with); err != nil || b.Len() == 0 || b.Bytes()[0] != '{' {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: "with", What: "the parameters are no JSON object", Err: err,
+			Boundary: fault.Data, Kind: fault.Invalid, Where: "with", What: "the parameters are not a JSON object", Err: err,
 			Hint: `write them as {"name": value}`,
 		}
 	}
 	return b.Bytes(), nil
 }
 
-// knows reports whether v is still there.
+// knows reports whether v is still stored.
 func (s *shelf) knows(v Version) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stores(v.Digest)
 }
 
-// gone is the error of what was there a moment ago.
+// gone returns the error for a version that was deleted during the request.
 func (s *shelf) gone(ref Ref) error {
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "reward " + ref.String(), What: "it was deleted meanwhile", Hint: "upload it again"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "reward " + ref.String(), What: "the reward was deleted during the request", Hint: "upload it again"}
 }

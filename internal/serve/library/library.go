@@ -1,6 +1,6 @@
-// Package library keeps the rewards that tenants upload: bundles by digest,
-// with names and aliases that move, on a disk where a kill loses nothing that
-// was acknowledged; and the open ones, through a Loader.
+// Package library stores the rewards that tenants upload, as bundles by digest with names and
+// movable aliases. After a kill, nothing that was acknowledged is lost. It also opens rewards
+// through a Loader and keeps them open.
 package library
 
 import (
@@ -20,27 +20,24 @@ import (
 
 // Config configures a Library.
 type Config struct {
-	// Limits is what a tenant may store; nil is no limit. It is asked at each
-	// upload, so that it may change.
+	// Limits returns what a tenant may store; nil means unlimited. It is called at each upload,
+	// so the limits may change.
 	Limits func(tenant string) Limits
-	// Open bounds the rewards that a tenant has open at one time, 0 means 16,
-	// and OpenAll those of all tenants, 0 means 128. Beyond that, the ones that
-	// were not used for longest are closed.
+	// Open is the largest number of open rewards of one tenant (0 means 16), and OpenAll that
+	// of all tenants (0 means 128). Beyond that, the least recently used ones are closed.
 	Open, OpenAll int
-	// Idle is how long a reward stays open that nobody asks for; 0 means 15
-	// minutes.
+	// Idle is how long an unused reward stays open; 0 means 15 minutes.
 	Idle time.Duration
-	// Loads bounds how many rewards of a tenant are being opened at one time; 0
-	// means 2.
+	// Loads is how many rewards of one tenant can be opened at the same time; 0 means 2.
 	Loads int
 }
 
 // again is how long a reward that could not be opened is not tried again.
 const again = 5 * time.Second
 
-// What opens rewards: see package ready.
+// Types for opening rewards, from package ready.
 type (
-	// Options say how a stored reward is opened.
+	// Options determine how a stored reward is opened.
 	Options = ready.Options
 	// Loader opens rewards.
 	Loader = ready.Loader
@@ -48,14 +45,14 @@ type (
 	Reward = ready.Reward
 )
 
-// Limits are what a tenant may store; 0 is no limit.
+// Limits are the storage limits of a tenant; 0 means unlimited.
 type Limits struct {
-	Versions int   // names × digests
-	Bytes    int64 // of its bundles on the disk: Bundle.Disk
-	Files    int   // and folders, likewise
+	Versions int   // number of pairs of name and digest
+	Bytes    int64 // disk usage of its bundles, see Bundle.Disk
+	Files    int   // number of files and folders, see Bundle.Disk
 }
 
-// Library is the rewards of all tenants. It is safe for concurrent use.
+// Library holds the rewards of all tenants. It is safe for concurrent use.
 type Library struct {
 	dir    string
 	config Config
@@ -67,16 +64,15 @@ type Library struct {
 	shelves map[string]*shelf
 }
 
-// operator is who owns the rewards that every tenant sees. No tenant can have
-// this name.
+// operator owns the rewards that every tenant sees. No tenant can have this name.
 const operator = "_operator"
 
 var tenantName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// Open opens the library in dir, which it makes if need be, for this process
-// alone. Every bundle is held to its digest, and Damaged names those that fail;
-// what a killed server has left unfinished is removed. The error is a
-// *fault.Error of the boundary Storage.
+// Open opens the library in dir for this process alone, and creates the folder if needed. It
+// verifies every bundle against its digest, and Damaged lists those that do not match. It
+// removes incomplete uploads that a killed server left behind. The error is a *fault.Error with
+// the boundary Storage.
 func Open(dir string, loader Loader, c Config) (*Library, error) {
 	if c.Limits == nil {
 		c.Limits = func(string) Limits { return Limits{} }
@@ -87,14 +83,14 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		return nil, atStart(dir, err)
 	}
 	var err error
-	if l.unlock, err = run.Lock(filepath.Join(dir, "lock"), "another server keeps its rewards in this folder", "stop it, or give this one a folder of its own"); err != nil {
+	if l.unlock, err = run.Lock(filepath.Join(dir, "lock"), "another server uses this folder for its rewards", "stop the other server, or use another folder"); err != nil {
 		return nil, atStart(dir, err)
 	}
 	list, err := os.ReadDir(tenants)
 	problems := []error{atStart(tenants, err)}
 	for _, d := range list {
 		if !d.IsDir() || d.Name() != operator && !tenantName.MatchString(d.Name()) {
-			continue // not ours
+			continue // not one of the library's folders
 		}
 		s, err := openShelf(filepath.Join(tenants, d.Name()))
 		if err != nil {
@@ -108,35 +104,35 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		return nil, err
 	}
 	l.pool = ready.NewPool[Reward](ready.Bounds{Each: c.Open, All: c.OpenAll, Idle: c.Idle, Loads: c.Loads, Again: again, Full: fault.Error{
-		What: "as many rewards as may be open at one time are in use", Hint: "ask for fewer rewards, functions or parameters at one time",
+		What: "the largest number of open rewards is in use", Hint: "use fewer rewards, functions or parameters at the same time",
 	}})
 	return l, nil
 }
 
-// atStart is the error of a folder for the operator, who may know where it is.
+// atStart returns the error of a folder at startup. It names the path, because the operator
+// reads it.
 func atStart(where string, err error) error {
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
 	return &fault.Error{
-		Boundary: fault.Storage, Kind: fault.Invalid, Where: where, What: "the server's rewards cannot be kept here", Err: err,
-		Hint: "give the server a folder that it may write to",
+		Boundary: fault.Storage, Kind: fault.Invalid, Where: where, What: "the server's rewards cannot be stored in this folder", Err: err,
+		Hint: "use a folder that the server may write to",
 	}
 }
 
-// Close closes what is open and lets other processes have the folder. No lease
-// may be held.
+// Close closes open rewards and unlocks the folder. Call it when no lease is held.
 func (l *Library) Close(ctx context.Context) {
 	l.pool.Close(ctx)
 	_ = l.unlock()
 }
 
-// shelf is a tenant's, made on first use.
+// shelf returns a tenant's shelf and creates it on first use.
 func (l *Library) shelf(tenant string) (*shelf, error) {
 	if tenant != operator && !tenantName.MatchString(tenant) {
 		return nil, &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: "tenant " + quote(tenant), What: "the name is not allowed",
-			Hint: "tenants have names of letters, digits, dots, dashes and underlines, at most 64",
+			Hint: "use at most 64 letters, digits, dots, dashes and underscores",
 		}
 	}
 	l.mu.Lock()
@@ -149,8 +145,8 @@ func (l *Library) shelf(tenant string) (*shelf, error) {
 	return s, nil
 }
 
-// find gives a version that a tenant sees, and where it lies: its own go before
-// the operator's.
+// find returns a version that a tenant sees, and its shelf. The tenant's own rewards take
+// precedence over the operator's.
 func (l *Library) find(tenant string, ref Ref) (Version, *shelf, error) {
 	own, err := l.shelf(tenant)
 	if err != nil {
@@ -163,7 +159,7 @@ func (l *Library) find(tenant string, ref Ref) (Version, *shelf, error) {
 	if ref.Name != "" && own.has(ref.Name) {
 		return Version{}, nil, err
 	}
-	shared, _ := l.shelf(operator) // the name is good
+	shared, _ := l.shelf(operator) // the name is valid
 	v, sharedErr := shared.get(ref)
 	switch {
 	case sharedErr == nil:
@@ -175,21 +171,21 @@ func (l *Library) find(tenant string, ref Ref) (Version, *shelf, error) {
 	return Version{}, nil, err
 }
 
-// Get finds a version; the error is of the kind Missing.
+// Get returns a version. The error is of the kind Missing.
 func (l *Library) Get(tenant string, ref Ref) (Version, error) {
 	v, _, err := l.find(tenant, ref)
 	return v, err
 }
 
-// List gives the versions that a tenant sees: its own and the operator's, by
-// name, the oldest first.
+// List returns the versions that a tenant sees, its own and the operator's, by name and then by
+// age, oldest first.
 func (l *Library) List(tenant string) []Version {
 	own, err := l.shelf(tenant)
 	if err != nil {
 		return []Version{}
 	}
 	list := own.list()
-	shared, _ := l.shelf(operator) // the name is good
+	shared, _ := l.shelf(operator) // the name is valid
 	for _, v := range shared.list() {
 		if !own.has(v.Name) {
 			v.Shared = true
@@ -200,9 +196,9 @@ func (l *Library) List(tenant string) []Version {
 	return list
 }
 
-// Damaged says which bundles failed their digest when the library was opened,
-// one error of the kind Corrupt each. They are not run; to upload the same
-// again repairs them.
+// Damaged returns an error of the kind Corrupt for each bundle that did not match its digest
+// when the library was opened. Such bundles are not run. Uploading the same bundle again
+// repairs it.
 func (l *Library) Damaged() (list []error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,7 +214,7 @@ func (l *Library) Damaged() (list []error) {
 
 func damaged(where string) error {
 	return &fault.Error{
-		Boundary: fault.Storage, Kind: fault.Corrupt, Where: where, What: "the stored bytes are not those that were uploaded",
-		Hint: "upload the same reward again, which repairs it, and look at the server's disk",
+		Boundary: fault.Storage, Kind: fault.Corrupt, Where: where, What: "the stored bytes differ from those that were uploaded",
+		Hint: "upload the same reward again, which repairs it, and check the server's disk",
 	}
 }

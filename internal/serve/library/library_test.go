@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// loader opens what does not begin with "bad".
+// loader opens everything that does not begin with "bad".
 type loader struct {
 	mu     sync.Mutex
 	loads  []string // tenant, file, function, with
@@ -97,15 +97,15 @@ func ref(t testing.TB, s string) library.Ref {
 	return r
 }
 
-// put uploads a script and gives its version.
+// put uploads a script and returns its version.
 func put(t testing.TB, l *library.Library, tenant, name, text string) library.Version {
 	v, _, err := l.Put(ctx, tenant, ref(t, name), script(text), library.Options{})
 	require.NoError(t, err)
 	return v
 }
 
-// Promise: what a request says of how a reward is opened is bounded before it is
-// kept anywhere: it is a part of what errors are remembered by.
+// Promise: a request's options for opening a reward are limited in size before they are stored,
+// because remembered errors include them.
 func TestLargeOptions(t *testing.T) {
 	l := open(t, t.TempDir(), &loader{}, library.Config{})
 	v := put(t, l, "ann", "x", "text")
@@ -121,8 +121,8 @@ func TestLargeOptions(t *testing.T) {
 	}
 }
 
-// Promise: uploads, aliases and what they were checked with are the same after
-// a restart, and a bundle is addressed by what it holds.
+// Promise: uploads, aliases and the options with which they were checked survive a restart, and
+// a bundle is addressed by its content.
 func TestUploadsStay(t *testing.T) {
 	dir := t.TempDir()
 	lib := open(t, dir, new(loader), library.Config{})
@@ -168,8 +168,8 @@ func asJSON(t testing.TB, v any) string {
 	return string(data)
 }
 
-// Promise: what fails its check is not stored, every problem of it is said, and
-// where the server keeps its files is not.
+// Promise: an upload that fails its check is not stored, and all its problems are reported,
+// without the server's paths.
 func TestRefusedUploads(t *testing.T) {
 	dir := t.TempDir()
 	lib := open(t, dir, new(loader), library.Config{})
@@ -189,15 +189,15 @@ func TestRefusedUploads(t *testing.T) {
 	_, _, err = lib.Put(ctx, "../ann", ref(t, "x"), script("x"), library.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	_, _, err = lib.Put(ctx, "ann", ref(t, "x"), script("x"), library.Options{With: json.RawMessage("[1]")})
-	require.ErrorContains(t, err, "with: the parameters are no JSON object")
+	require.ErrorContains(t, err, "with: the parameters are not a JSON object")
 	_, _, err = lib.Put(ctx, "ann", ref(t, "x@"+first), script("x"), library.Options{})
-	require.ErrorContains(t, err, "the bytes have another digest")
+	require.ErrorContains(t, err, "the uploaded bytes have a different digest")
 }
 
 const first = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
-// Promise: nobody sees, opens, moves or deletes what is another tenant's, not
-// even by its digest; the operator's rewards are everybody's, behind one's own.
+// Promise: no tenant sees, opens, moves or deletes another tenant's rewards, not even by
+// digest. All tenants see the operator's rewards, after their own.
 func TestTenantsAreApart(t *testing.T) {
 	l := new(loader)
 	lib := open(t, t.TempDir(), l, library.Config{})
@@ -233,7 +233,7 @@ func TestTenantsAreApart(t *testing.T) {
 	require.Len(t, lib.List("cleo"), 1)
 }
 
-// Promise: an alias moves in one step, and only to what is there.
+// Promise: an alias moves atomically, and only to a stored version.
 func TestMove(t *testing.T) {
 	lib := open(t, t.TempDir(), new(loader), library.Config{})
 	defer lib.Close(ctx)
@@ -249,14 +249,14 @@ func TestMove(t *testing.T) {
 	_, err = lib.Move(ctx, "ann", ref(t, one.Digest), one.Digest)
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 	_, err = lib.Get("ann", ref(t, "x@stabel"))
-	require.ErrorContains(t, err, "it has no alias stabel")
-	require.Equal(t, "its aliases: latest, stable", fault.As(err).Hint)
+	require.ErrorContains(t, err, "the reward has no alias stabel")
+	require.Equal(t, "use one of its aliases: latest, stable", fault.As(err).Hint)
 	_, err = lib.Get("ann", ref(t, "y"))
-	require.ErrorContains(t, err, "there is no such reward")
+	require.ErrorContains(t, err, "no such reward exists")
 }
 
-// Promise: what is deleted is gone from the list and the disk at once, and works
-// for who has it until they give it back.
+// Promise: a deleted reward disappears from the list and the disk at once, and works for those
+// who hold it until they release it.
 func TestDelete(t *testing.T) {
 	dir := t.TempDir()
 	l := new(loader)
@@ -284,7 +284,7 @@ func TestDelete(t *testing.T) {
 	require.Empty(t, open(t, dir, l, library.Config{}).List("ann"))
 }
 
-// Promise: a tenant stores no more than it may, and both limits are said at once.
+// Promise: a tenant cannot exceed its storage limits, and both limits are reported at once.
 func TestStorageLimits(t *testing.T) {
 	lib := open(t, t.TempDir(), new(loader), library.Config{Limits: func(tenant string) library.Limits {
 		return library.Limits{Versions: 2, Bytes: 40_000}
@@ -294,15 +294,15 @@ func TestStorageLimits(t *testing.T) {
 	put(t, lib, "ann", "b", "12345") // the same bytes are stored once
 	_, _, err := lib.Put(ctx, "ann", ref(t, "c"), script(strings.Repeat("x", 9000)), library.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Exhausted))
-	require.EqualError(t, err, "reward c: no more than 2 versions may be stored\nreward c: no more than 40000 bytes of the disk may be taken, and this would make 40960")
+	require.EqualError(t, err, "reward c: the upload would exceed the limit of 2 versions\nreward c: the upload would exceed the limit of 40000 bytes on disk, with a total of 40960")
 	put(t, lib, "ann", "a", "12345")
 	put(t, lib, "bob", "a", "12345")
 	require.NoError(t, lib.Delete(ctx, "ann", ref(t, "b")))
 	put(t, lib, "ann", "c", "123")
 }
 
-// Promise: what is stored counts as what it takes of the disk: a file of a byte is
-// a block, and files and folders are bounded besides.
+// Promise: storage counts as disk usage: a file of one byte uses a block. Files and folders are
+// limited separately.
 func TestSmallFilesCount(t *testing.T) {
 	limits := library.Limits{Bytes: 32 << 20}
 	lib := open(t, t.TempDir(), new(loader), library.Config{Limits: func(string) library.Limits { return limits }})
@@ -315,12 +315,12 @@ func TestSmallFilesCount(t *testing.T) {
 		return b
 	}
 	_, _, err := lib.Put(ctx, "ann", ref(t, "a"), many(8192, "f%d"), library.Options{})
-	require.ErrorContains(t, err, "bytes of the disk")
+	require.ErrorContains(t, err, "bytes on disk")
 	_, _, err = lib.Put(ctx, "ann", ref(t, "a"), many(4096, "d%d/f"), library.Options{})
-	require.ErrorContains(t, err, "bytes of the disk", "folders are blocks, too")
+	require.ErrorContains(t, err, "bytes on disk", "folders are blocks, too")
 	limits.Files = 100
 	_, _, err = lib.Put(ctx, "ann", ref(t, "a"), many(60, "d%d/f"), library.Options{})
-	require.ErrorContains(t, err, "no more than 100 files and folders may be stored, and this would make 123")
+	require.ErrorContains(t, err, "the upload would exceed the limit of 100 files and folders, with a total of 123")
 	v, _, err := lib.Put(ctx, "ann", ref(t, "a"), many(40, "d%d/f"), library.Options{})
 	require.NoError(t, err)
 	require.EqualValues(t, 4096*(1+40+40+3), v.Disk)
@@ -328,7 +328,7 @@ func TestSmallFilesCount(t *testing.T) {
 	require.ErrorContains(t, err, "files and folders")
 }
 
-// Promise: bytes that rot are named, never run, and repaired by the same upload.
+// Promise: damaged bytes are reported, never run, and repaired by the same upload.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	lib := open(t, dir, new(loader), library.Config{})
@@ -368,7 +368,7 @@ func TestDamage(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "tenants/ann/blobs", good.Digest[7:], "reward/reward.py"), "nothing is swept that an index could name")
 }
 
-// Promise: bytes that rot while the server runs are not opened either.
+// Promise: bytes that become damaged while the server runs are not opened either.
 func TestDamageWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	lib := open(t, dir, new(loader), library.Config{})
@@ -383,7 +383,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	lease.Release()
 }
 
-// Promise: one server a folder.
+// Promise: only one server can use a folder.
 func TestOneServer(t *testing.T) {
 	dir := t.TempDir()
 	lib := open(t, dir, new(loader), library.Config{})
@@ -393,8 +393,8 @@ func TestOneServer(t *testing.T) {
 	open(t, dir, new(loader), library.Config{}).Close(ctx)
 }
 
-// Promise: whoever asks meanwhile waits for one load; who gives up does not end
-// it for the others.
+// Promise: concurrent requests wait for one load, and one that gives up does not cancel it for
+// the others.
 func TestOneLoad(t *testing.T) {
 	l := new(loader)
 	lib := open(t, t.TempDir(), l, library.Config{})

@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
-// Move moves the alias of ref (latest, if it names none) to a digest that is
-// stored under its name. The error is of the kind Missing if it is not.
+// Move points the alias of ref (latest, if it names none) to a digest that is stored under its
+// name. If it is not stored, the error is of the kind Missing.
 func (l *Library) Move(_ context.Context, tenant string, ref Ref, digest string) (Version, error) {
 	s, err := l.shelf(tenant)
 	if err != nil {
@@ -26,7 +26,7 @@ func (l *Library) Move(_ context.Context, tenant string, ref Ref, digest string)
 	return l.point(s, ref.Name, digest, []string{ref.alias()})
 }
 
-// point makes aliases lead to a version that is there.
+// point points aliases to a stored version.
 func (l *Library) point(s *shelf, name, digest string, aliases []string) (Version, error) {
 	want := Ref{Name: name, Digest: digest}
 	s.mu.Lock()
@@ -45,7 +45,7 @@ func (l *Library) point(s *shelf, name, digest string, aliases []string) (Versio
 	return s.versions[slices.IndexFunc(s.versions, want.means)], nil
 }
 
-// point takes aliases from the other versions of a name and gives them to one.
+// point moves aliases from other versions of a name to one version.
 func point(list []Version, name, digest string, aliases []string) []Version {
 	for i, v := range list {
 		if v.Name != name {
@@ -61,14 +61,14 @@ func point(list []Version, name, digest string, aliases []string) []Version {
 	return list
 }
 
-// Delete removes what ref says: an alias, a digest with its aliases, or, with
-// a name alone, all versions of it. What is leased works until it is released.
+// Delete removes an alias, a digest with its aliases, or, if ref is only a name, all versions
+// of that name. A leased reward works until it is released.
 func (l *Library) Delete(_ context.Context, tenant string, ref Ref) error {
 	s, err := l.shelf(tenant)
 	if err != nil {
 		return err
 	}
-	// An upload under way may be about to name a blob that would go.
+	// A running upload may be about to refer to a blob that this would remove.
 	s.uploads <- struct{}{}
 	defer func() { <-s.uploads }()
 	gone, err := s.delete(ref)
@@ -81,8 +81,8 @@ func (l *Library) Delete(_ context.Context, tenant string, ref Ref) error {
 	return nil
 }
 
-// delete changes the index, then removes the blobs that no version has any
-// more, and says which.
+// delete changes the index, then removes the blobs that no version uses, and returns their
+// digests.
 func (s *shelf) delete(ref Ref) (gone []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *shelf) delete(ref Ref) (gone []string, err error) {
 		err = s.change(without)
 	}
 	if err != nil {
-		return nil, failed("it cannot be deleted", err)
+		return nil, failed("the reward cannot be deleted", err)
 	}
 	for _, v := range before {
 		if !s.stores(v.Digest) && !slices.Contains(gone, v.Digest) {
@@ -116,10 +116,10 @@ func (s *shelf) delete(ref Ref) (gone []string, err error) {
 			err = errors.Join(err, os.RemoveAll(filepath.Dir(s.blob(v.Digest))))
 		}
 	}
-	return gone, failed("what is left of it cannot be removed", err)
+	return gone, failed("the files of the reward cannot be removed", err)
 }
 
-// spaceless is stored JSON as it was before the index was indented.
+// spaceless returns stored JSON as it was before the index was indented.
 func spaceless(stored json.RawMessage) json.RawMessage {
 	if with, err := compact(stored); err == nil {
 		return with

@@ -16,11 +16,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/durable"
 )
 
-// Put checks b by opening it with o, stores it durably under ref.Name and moves
-// latest and ref.Alias to it. It reports whether the version is new. What was
-// uploaded before is not checked again unless o asks for another function or
-// other parameters, which then become the version's. Errors: those of the
-// Loader, Exhausted where the tenant may store no more or the disk is full.
+// Put checks b by opening it with o, stores it durably under ref.Name, and points latest and
+// ref.Alias to it. It reports whether the version is new. An upload that is already stored is
+// not checked again unless o sets another function or other parameters, which then replace the
+// version's. The error is from the Loader, or of the kind Exhausted if the tenant may not store
+// more or the disk is full.
 func (l *Library) Put(ctx context.Context, tenant string, ref Ref, b Bundle, o Options) (Version, bool, error) {
 	s, err := l.shelf(tenant)
 	if err == nil {
@@ -41,14 +41,14 @@ func (l *Library) Put(ctx context.Context, tenant string, ref Ref, b Bundle, o O
 	}
 	if ref.Digest != "" && ref.Digest != u.digest {
 		return Version{}, false, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: "reward " + ref.String(), What: "the bytes have another digest: " + u.digest,
-			Hint: "send the bytes that the digest is of, or name no digest",
+			Boundary: fault.Data, Kind: fault.Invalid, Where: "reward " + ref.String(), What: "the uploaded bytes have a different digest: " + u.digest,
+			Hint: "send the bytes that match the digest, or omit the digest",
 		}
 	}
 	return u.run(ctx)
 }
 
-// checkPut looks at what can be wrong before anything is written.
+// checkPut checks what can be checked before anything is written.
 func checkPut(ref Ref, b Bundle, o *Options) (err error) {
 	if ref.Name == "" {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "reward " + ref.String(), What: "an upload needs a name", Hint: "use name or name@alias"}
@@ -66,12 +66,12 @@ func checkPut(ref Ref, b Bundle, o *Options) (err error) {
 		}
 	}
 	if _, ok := b.Files[b.Entry]; !ok {
-		p.Add(quote(b.Entry), "the upload has no such file", "name the file that is run")
+		p.Add(quote(b.Entry), "the upload does not contain this file", "name the file to run")
 	}
 	return p.Err()
 }
 
-// upload is one Put under way.
+// upload is one running Put.
 type upload struct {
 	library *Library
 	shelf   *shelf
@@ -107,8 +107,8 @@ func (u *upload) run(ctx context.Context) (Version, bool, error) {
 	return u.commit(info, dir, stored)
 }
 
-// known is the version that was uploaded before, if any, and whether the bytes
-// are there and good.
+// known returns the version from an earlier upload of the same bundle, if any, and whether its
+// bytes are stored and intact.
 func (u *upload) known() (known *Version, stored bool) {
 	for _, v := range u.shelf.list() {
 		if v.Digest != u.digest {
@@ -125,7 +125,7 @@ func (u *upload) known() (known *Version, stored bool) {
 	return known, stored
 }
 
-// aliases are those that the upload moves.
+// aliases returns the aliases that the upload moves.
 func (u *upload) aliases() []string {
 	if u.ref.Digest != "" || u.ref.alias() == Latest {
 		return []string{Latest}
@@ -133,7 +133,7 @@ func (u *upload) aliases() []string {
 	return []string{Latest, u.ref.Alias}
 }
 
-// room holds the tenant to what it may store.
+// room returns an error if the upload would exceed the tenant's storage limits.
 func (u *upload) room() error {
 	most := u.library.config.Limits(u.tenant)
 	if u.shelf.dir == filepath.Join(u.library.dir, "tenants", operator) {
@@ -153,29 +153,29 @@ func (u *upload) room() error {
 		}
 	}
 	beyond := func(what string) error {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "reward " + u.ref.String(), What: what, Hint: "delete versions that you need no more, or ask the operator for more room"}
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "reward " + u.ref.String(), What: what, Hint: "delete versions that you no longer need, or ask the operator for more space"}
 	}
 	var problems []error
 	if most.Versions > 0 && versions > most.Versions {
-		problems = append(problems, beyond(fmt.Sprintf("no more than %d versions may be stored", most.Versions)))
+		problems = append(problems, beyond(fmt.Sprintf("the upload would exceed the limit of %d versions", most.Versions)))
 	}
 	if most.Bytes > 0 && bytes > most.Bytes {
-		problems = append(problems, beyond(fmt.Sprintf("no more than %d bytes of the disk may be taken, and this would make %d", most.Bytes, bytes)))
+		problems = append(problems, beyond(fmt.Sprintf("the upload would exceed the limit of %d bytes on disk, with a total of %d", most.Bytes, bytes)))
 	}
 	if most.Files > 0 && files > most.Files {
-		problems = append(problems, beyond(fmt.Sprintf("no more than %d files and folders may be stored, and this would make %d", most.Files, files)))
+		problems = append(problems, beyond(fmt.Sprintf("the upload would exceed the limit of %d files and folders, with a total of %d", most.Files, files)))
 	}
 	return errors.Join(problems...)
 }
 
-// check opens the reward as evaluations will, and leaves it open for them.
+// check opens the reward as evaluations do, and leaves it open for them.
 func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err error) {
 	d := u.library.pool
 	k, err := keyOf(u.tenant, u.digest, &u.options)
 	if err != nil {
 		return info, err
 	}
-	d.Forget(k) // what failed may have been another attempt
+	d.Forget(k) // the remembered error may be from an earlier upload
 	open, err := d.Take(ctx, k, func(ctx context.Context) (Reward, error) {
 		return u.library.loader.Load(ctx, u.tenant, entryPath(dir, u.bundle.Kind, u.bundle.Entry, len(u.bundle.Files)), u.options)
 	})
@@ -187,7 +187,7 @@ func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err e
 	return open.Value.Info(), nil
 }
 
-// commit makes the upload one that is there after any kill.
+// commit makes the upload permanent, so that it survives a kill.
 func (u *upload) commit(info reward.Info, dir string, stored bool) (Version, bool, error) {
 	s := u.shelf
 	s.mu.Lock()
@@ -226,8 +226,8 @@ func (u *upload) commit(info reward.Info, dir string, stored bool) (Version, boo
 	return s.versions[i], isNew, nil
 }
 
-// place moves a bundle from where it came in to where it stays. What lies there
-// is damaged, or nothing of a version.
+// place moves a bundle from incoming to its final place. Whatever is there is damaged or
+// belongs to no version.
 func (s *shelf) place(incoming, digest string) error {
 	blob := filepath.Dir(s.blob(digest))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(blob), 0o700), os.RemoveAll(blob)); err != nil {

@@ -8,22 +8,21 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Latest is the alias that every upload moves, and the one that a name alone
-// means.
+// Latest is the alias that every upload moves. A name alone refers to it.
 const Latest = "latest"
 
-// Ref names a reward: name (its latest), name@alias, name@sha256:…, or
-// sha256:… alone.
+// Ref refers to a reward: name (its latest version), name@alias, name@sha256:…, or sha256:…
+// alone.
 type Ref struct{ Name, Alias, Digest string }
 
 var (
-	word   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) // of at most 128 bytes
+	word   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) // limited to 128 bytes by isWord
 	digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
 func isWord(s string) bool { return len(s) <= 128 && word.MatchString(s) }
 
-// ParseRef reads a reference. The *fault.Error lists every problem of it.
+// ParseRef parses a reference. The error lists every problem.
 func ParseRef(s string) (Ref, error) {
 	if digest.MatchString(s) {
 		return Ref{Digest: s}, nil
@@ -39,7 +38,7 @@ func ParseRef(s string) (Ref, error) {
 	case digest.MatchString(rest):
 		return Ref{Name: name, Digest: rest}, errors.Join(wrong...)
 	case strings.HasPrefix(rest, "sha256:"):
-		wrong = append(wrong, badRef(s, "the digest is not sha256: and 64 lower-case hexadecimal digits"))
+		wrong = append(wrong, badRef(s, "the digest is not sha256: and 64 lowercase hexadecimal digits"))
 	case !isWord(rest):
 		wrong = append(wrong, badRef(s, "the alias "+quote(rest)+" is not allowed"))
 	}
@@ -49,11 +48,11 @@ func ParseRef(s string) (Ref, error) {
 func badRef(s, what string) error {
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: "reward " + quote(s), What: what,
-		Hint: "write name, name@alias, name@sha256:… or sha256:…; names and aliases are letters, digits, dots, dashes and underlines, at most 128",
+		Hint: "use name, name@alias, name@sha256:… or sha256:…; names and aliases have at most 128 letters, digits, dots, dashes and underscores",
 	}
 }
 
-// String is the reference as ParseRef reads it.
+// String returns the reference in the form that ParseRef reads.
 func (r Ref) String() string {
 	switch {
 	case r.Name == "":
@@ -66,7 +65,7 @@ func (r Ref) String() string {
 	return r.Name
 }
 
-// alias is the one that r means where it names no digest.
+// alias returns the alias that r refers to if it names no digest.
 func (r Ref) alias() string {
 	if r.Alias == "" {
 		return Latest

@@ -9,16 +9,16 @@ import (
 	"github.com/merit-rl/merit/internal/base/archive"
 )
 
-// Shared is a reward that the operator gives to every tenant.
+// Shared is a reward that the operator provides to every tenant.
 type Shared struct {
 	Name    string
 	Bundle  Bundle
 	Options Options
 }
 
-// Share makes list all that the operator gives to tenants, in the place of what
-// it gave before. They are checked and stored as uploads are, of a tenant
-// without a name. The error lists every problem; what is good is there.
+// Share replaces the rewards that the operator provides by list. They are checked and stored
+// like uploads, for a tenant without a name. The error lists every problem; valid rewards are
+// shared in any case.
 func (l *Library) Share(ctx context.Context, list []Shared) error {
 	var wrong []error
 	keep := map[string]string{}
@@ -37,8 +37,8 @@ func (l *Library) Share(ctx context.Context, list []Shared) error {
 	return errors.Join(wrong...)
 }
 
-// ReadPath reads a reward from a file or folder of the operator's, as ReadBundle
-// does from an upload.
+// ReadPath reads a reward from a local file or folder of the operator, as ReadBundle reads an
+// upload.
 func ReadPath(path string, limit int64) (Bundle, error) {
 	files, err := archive.Path(path, limit)
 	if err == nil {

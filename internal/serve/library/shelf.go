@@ -17,29 +17,29 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// shelf is what one tenant has stored:
+// shelf holds what one tenant has stored:
 //
-//	index.json            the versions and their aliases: the truth
+//	index.json            the versions and their aliases; authoritative
 //	blobs/<digest>/reward the files of a bundle
-//	incoming/…            what is not acknowledged yet
-//	reserve               room for an index, for when the disk is full
+//	incoming/…            uploads that are not acknowledged yet
+//	reserve               space for an index, for when the disk is full
 //
-// A blob is whole before the index names it, and goes after the index has
-// forgotten it, so whatever a kill leaves is a blob too many.
+// A blob is complete before the index refers to it, and is removed after the index no longer
+// does. So the worst that a kill can leave is an unused blob.
 type shelf struct {
 	dir     string
-	uploads chan struct{} // one at a time
+	uploads chan struct{} // allows one upload at a time
 	write   func(file string, data []byte) error
 
 	mu       sync.Mutex
-	versions []Version // never changed in place
+	versions []Version // copied on write
 }
 
 func newShelf(dir string) *shelf {
 	return &shelf{dir: dir, uploads: make(chan struct{}, 1), write: durable.Replace}
 }
 
-// index is the file.
+// index is the content of index.json.
 type index struct {
 	Format   int       `json:"format"`
 	Versions []Version `json:"versions"`
@@ -47,8 +47,8 @@ type index struct {
 
 const indexFormat = 1
 
-// openShelf reads a tenant's index, holds every blob to its digest and removes
-// what the index does not know.
+// openShelf reads a tenant's index, verifies every blob against its digest, and removes blobs
+// that the index does not list.
 func openShelf(dir string) (*shelf, error) {
 	s := newShelf(dir)
 	at := filepath.Join(dir, "index.json")
@@ -60,8 +60,8 @@ func openShelf(dir string) (*shelf, error) {
 		var x index
 		if err := strictjson.Unmarshal(data, &x); err != nil || x.Format != indexFormat {
 			return nil, &fault.Error{
-				Boundary: fault.Storage, Kind: fault.Corrupt, Where: at, What: "is no index of rewards, or one of another version of Merit", Err: err,
-				Hint: "restore the tenant's folder from a backup, or move it away to begin without its uploads",
+				Boundary: fault.Storage, Kind: fault.Corrupt, Where: at, What: "is not a reward index, or is from another version of Merit", Err: err,
+				Hint: "restore the tenant's folder from a backup, or move it away to start without its uploads",
 			}
 		}
 		s.versions = x.Versions
@@ -73,7 +73,7 @@ func openShelf(dir string) (*shelf, error) {
 	return s, s.sweep()
 }
 
-// examine marks the versions whose blobs are not what they were.
+// examine marks the versions whose blobs are damaged.
 func (s *shelf) examine() {
 	good := map[string]bool{}
 	for i, v := range s.versions {
@@ -81,13 +81,13 @@ func (s *shelf) examine() {
 			good[v.Digest] = s.verify(v) == nil
 		}
 		s.versions[i].Damaged = !good[v.Digest]
-		if v.Disk == 0 { // of an index from before it was counted
+		if v.Disk == 0 { // the index is from a version that did not count this
 			s.versions[i].Disk, s.versions[i].Nodes = v.Bytes+int64(v.Files+3)*block, v.Files+2
 		}
 	}
 }
 
-// verify holds the blob of v to its digest.
+// verify checks the blob of v against its digest.
 func (s *shelf) verify(v Version) error {
 	files, err := durable.Read(s.blob(v.Digest), v.Bytes)
 	if err != nil || (Bundle{v.Kind, v.Entry, files}).Digest() != v.Digest {
@@ -96,7 +96,7 @@ func (s *shelf) verify(v Version) error {
 	return nil
 }
 
-// sweep removes blobs that no version has.
+// sweep removes blobs that no version uses.
 func (s *shelf) sweep() error {
 	list, err := os.ReadDir(filepath.Join(s.dir, "blobs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,13 +110,13 @@ func (s *shelf) sweep() error {
 	return err
 }
 
-// blob is the folder of a bundle's files. Its name is what a script without a
-// name of its own is called.
+// blob returns the folder of a bundle's files. A script that does not define a name is named
+// after this folder.
 func (s *shelf) blob(digest string) string {
 	return filepath.Join(s.dir, "blobs", strings.TrimPrefix(digest, "sha256:"), "reward")
 }
 
-// entryPath is what a Loader opens: the only file of a bundle, or its folder.
+// entryPath returns the path for a Loader: the only file of a bundle, or its folder.
 func entryPath(dir string, kind Kind, entry string, files int) string {
 	if kind == Module || files == 1 {
 		return filepath.Join(dir, entry)
@@ -124,8 +124,8 @@ func entryPath(dir string, kind Kind, entry string, files int) string {
 	return dir
 }
 
-// change writes the index that edit makes of a copy of the versions. Nothing
-// has changed if there is an error. The caller holds mu.
+// change applies edit to a copy of the versions and writes the index. On an error nothing
+// changes. The caller holds mu.
 func (s *shelf) change(edit func(list []Version) []Version) error {
 	list := make([]Version, len(s.versions))
 	for i, v := range s.versions {
@@ -136,7 +136,7 @@ func (s *shelf) change(edit func(list []Version) []Version) error {
 	slices.SortStableFunc(list, byName)
 	stored := slices.Clone(list)
 	for i := range stored {
-		stored[i].Damaged = false // found again at each start
+		stored[i].Damaged = false // determined again at each start
 	}
 	data, err := json.MarshalIndent(index{indexFormat, stored}, "", " ")
 	if err == nil {
@@ -149,12 +149,11 @@ func (s *shelf) change(edit func(list []Version) []Version) error {
 	return err
 }
 
-// reservePath is a file that holds room for the next index.
+// reservePath returns the path of a file that reserves space for the next index.
 func (s *shelf) reservePath() string { return filepath.Join(s.dir, "reserve") }
 
-// reserve keeps room for an index of this length, so that something can be
-// deleted when the disk is full. Where there is no room now, the next change
-// tries again.
+// reserve reserves space for an index of this length, so that something can be deleted when the
+// disk is full. If there is no space now, the next change tries again.
 func (s *shelf) reserve(length int) {
 	const step = 64 << 10
 	want := int64(length/step+1) * step
@@ -189,7 +188,7 @@ func (s *shelf) has(name string) bool {
 	return slices.ContainsFunc(s.versions, func(v Version) bool { return v.Name == name })
 }
 
-// get finds a version.
+// get returns a version.
 func (s *shelf) get(ref Ref) (Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +198,7 @@ func (s *shelf) get(ref Ref) (Version, error) {
 	return Version{}, s.missing(ref)
 }
 
-// means reports whether r leads to v.
+// means reports whether r refers to v.
 func (r Ref) means(v Version) bool {
 	if r.Name != "" && r.Name != v.Name {
 		return false
@@ -210,7 +209,8 @@ func (r Ref) means(v Version) bool {
 	return slices.Contains(v.Aliases, r.alias())
 }
 
-// missing says what there is in the place of ref. The caller holds mu.
+// missing returns the error for a reference that matches nothing, with a hint about what
+// exists. The caller holds mu.
 func (s *shelf) missing(ref Ref) error {
 	var names, aliases []string
 	for _, v := range s.versions {
@@ -218,7 +218,7 @@ func (s *shelf) missing(ref Ref) error {
 			aliases = append(aliases, v.Aliases...)
 		}
 	}
-	e := &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "reward " + ref.String(), What: "there is no such reward", Hint: "upload it first"}
+	e := &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "reward " + ref.String(), What: "no such reward exists", Hint: "upload it first"}
 	switch {
 	case ref.Name == "":
 	case !slices.Contains(names, ref.Name):
@@ -226,11 +226,11 @@ func (s *shelf) missing(ref Ref) error {
 			e.Hint = fmt.Sprintf("did you mean %s?", near)
 		}
 	case ref.Digest != "":
-		e.What, e.Hint = "there is no such version of it", "upload it first"
+		e.What, e.Hint = "no such version of the reward exists", "upload it first"
 	default:
-		e.What, e.Hint = fmt.Sprintf("it has no alias %s", ref.alias()), "its aliases: "+strings.Join(aliases, ", ")
+		e.What, e.Hint = fmt.Sprintf("the reward has no alias %s", ref.alias()), "use one of its aliases: "+strings.Join(aliases, ", ")
 		if len(aliases) == 0 {
-			e.Hint = "name a digest: no alias leads to it"
+			e.Hint = "use a digest, because the reward has no aliases"
 		}
 	}
 	return e

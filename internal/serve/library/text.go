@@ -8,12 +8,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/archive"
 )
 
-// quote shows what a client wrote, bounded and with nothing that a terminal
-// would obey.
+// quote returns a client's text for a message, shortened and without control characters.
 func quote(s string) string { return archive.Quote(s) }
 
-// without returns err with a folder of the server's disk left out of all that
-// it says: where the server keeps things is nobody's business.
+// without returns err with a folder on the server's disk removed from all texts, because
+// clients need not know where the server stores files.
 func without(err error, folder string) error {
 	var list []error
 	for _, e := range fault.Leaves(err) {

@@ -11,25 +11,25 @@ import (
 type Version struct {
 	Name     string    `json:"name"`
 	Digest   string    `json:"digest"`  // Bundle.Digest
-	Aliases  []string  `json:"aliases"` // in order of the alphabet; empty if none leads here
+	Aliases  []string  `json:"aliases"` // sorted; empty if none refers to this version
 	Kind     Kind      `json:"kind"`
 	Entry    string    `json:"entry"`
 	Files    int       `json:"files"`
 	Bytes    int64     `json:"bytes"`
-	Disk     int64     `json:"disk_bytes"` // what it takes of the disk: Bundle.Disk
-	Nodes    int       `json:"disk_files"` // as so many files and folders
+	Disk     int64     `json:"disk_bytes"` // disk usage, see Bundle.Disk
+	Nodes    int       `json:"disk_files"` // number of files and folders on disk, see Bundle.Disk
 	Uploaded time.Time `json:"uploaded"`
-	// Function, With and Batch are what it was checked with, and what a request
-	// that names none of them gets.
+	// Function, With and Batch are the options with which the version was checked, and the
+	// defaults for requests.
 	Function string          `json:"function,omitempty"`
 	With     json.RawMessage `json:"with,omitempty"`
 	Batch    string          `json:"batch,omitempty"`
-	// Reward is what it said about itself when it was checked. Its digest covers
-	// all that decides about results: interpreter, function and parameters too.
+	// Reward is the reward's information from the check. Its digest covers everything that
+	// determines results, including interpreter, function and parameters.
 	Reward reward.Info `json:"reward"`
 	// Shared marks the operator's rewards, which every tenant sees.
 	Shared bool `json:"shared,omitempty"`
-	// Damaged marks one whose bytes failed their digest when the library was
-	// opened: it is not run. To upload the same again repairs it.
+	// Damaged marks a version whose bytes did not match their digest when the library was
+	// opened. It is not run. Uploading the same bundle again repairs it.
 	Damaged bool `json:"damaged,omitempty"`
 }

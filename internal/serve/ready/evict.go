@@ -2,9 +2,9 @@ package ready
 
 import "time"
 
-// room makes room for one more reward of a tenant, and reports whether there is
-// any: what was not used for longest goes, of the tenant if it has as many as
-// it may, else of the tenant that has most.
+// room makes room for one more reward of a tenant and reports whether there is any. It evicts
+// the least recently used reward: of the tenant if that has reached its limit, otherwise of the
+// tenant with the most unused rewards.
 func (p *Pool[R]) room(tenant string) bool {
 	if p.count(tenant) >= p.config.Each && !p.evict(tenant) {
 		return false
@@ -12,20 +12,19 @@ func (p *Pool[R]) room(tenant string) bool {
 	if p.total() < p.config.All {
 		return true
 	}
-	// If all of them are in use there is one more: a tenant that needs its first
-	// does not wait for others to end.
+	// If all rewards are in use, a tenant's first may exceed the limit, so that the tenant does
+	// not wait for others.
 	return p.evict(p.largest()) || p.count(tenant) == 0
 }
 
-// total is how many rewards are open.
+// total returns the number of open rewards.
 func (p *Pool[R]) total() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.open)
 }
 
-// count is how many rewards of a tenant are open. The operator is the tenant
-// without a name.
+// count returns the number of open rewards of a tenant. The operator's tenant name is empty.
 func (p *Pool[R]) count(tenant string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,7 +36,7 @@ func (p *Pool[R]) count(tenant string) (n int) {
 	return n
 }
 
-// largest is the tenant with the most rewards that nobody uses.
+// largest returns the tenant with the most unused rewards.
 func (p *Pool[R]) largest() (tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +52,7 @@ func (p *Pool[R]) largest() (tenant string) {
 	return tenant
 }
 
-// evict closes the reward of a tenant that was not used for longest, and
-// reports whether there was one that nobody uses.
+// evict closes the least recently used reward of a tenant. It returns false if all are in use.
 func (p *Pool[R]) evict(tenant string) bool {
 	var oldest *Opened[R]
 	p.mu.Lock()
@@ -77,7 +75,7 @@ func (p *Pool[R]) evict(tenant string) bool {
 	return gone
 }
 
-// sweepNowAndThen closes what nobody has used for a while.
+// sweepNowAndThen closes rewards that have been unused for Bounds.Idle.
 func (p *Pool[R]) sweepNowAndThen() {
 	tick := time.NewTicker(max(p.config.Idle/8, time.Millisecond))
 	defer tick.Stop()

@@ -1,6 +1,6 @@
-// Package ready opens rewards and keeps them open: in sandboxes of each tenant's
-// own, opened once whoever asks, bounded for each tenant and for all, closed when
-// nobody has used them for a while.
+// Package ready opens rewards and keeps them open. Each tenant has its own sandboxes. A reward
+// is opened once for concurrent requests, the number of open rewards is limited per tenant and
+// in total, and unused ones are closed after a while.
 package ready
 
 import (
@@ -14,31 +14,31 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Bounds bound a Pool.
+// Bounds are the limits of a Pool.
 type Bounds struct {
-	Each  int           // open for one tenant; 0 means 16
-	All   int           // open for all of them; 0 means 128
-	Idle  time.Duration // how long something stays open that nobody asks for; 0 means 15 minutes
-	Loads int           // being opened for one tenant at one time; 0 means 2
-	// Again is how long what could not be opened is not tried again: its error is
-	// repeated, and a client in a loop does not keep the compiler busy.
+	Each  int           // largest number of open values of one tenant; 0 means 16
+	All   int           // largest number of open values in total; 0 means 128
+	Idle  time.Duration // how long an unused value stays open; 0 means 15 minutes
+	Loads int           // largest number of simultaneous loads of one tenant; 0 means 2
+	// Again is how long a failed load is not repeated. Meanwhile its error is returned, so that
+	// a client in a loop does not keep the compiler busy.
 	Again time.Duration
-	// Full says what is used up where a tenant has as many in use as may be open.
+	// Full is the error if all values that a tenant may have open are in use.
 	Full fault.Error
 }
 
-// Closer is what is open.
+// Closer is a value that a Pool holds.
 type Closer interface {
 	Close(ctx context.Context)
 }
 
-// Pool holds what is open for all tenants: each bounded, so that one that opens
+// Pool holds the open values of all tenants. Each tenant's number is limited, so that one with
 // many does not close those of others. It is safe for concurrent use.
 type Pool[R Closer] struct {
 	config Bounds
 	now    func() time.Time
 
-	life   context.Context // of loads: they outlive who asked first
+	life   context.Context // context of loads, which may outlive the request that started them
 	end    context.CancelFunc
 	flight singleflight.Group
 	busy   sync.WaitGroup // loads and the sweeper
@@ -46,19 +46,19 @@ type Pool[R Closer] struct {
 	mu     sync.Mutex
 	open   map[Key]*Opened[R]
 	failed map[Key]failure
-	queues map[string]chan struct{} // loads of a tenant at one time
+	queues map[string]chan struct{} // limits simultaneous loads, by tenant
 }
 
-// Key is something open: of one tenant, opened in one way.
+// Key identifies an open value by tenant, digest and options.
 type Key struct{ Tenant, Digest, Options string }
 
-// Opened is something open with its users.
+// Opened is an open value and its number of users.
 type Opened[R Closer] struct {
 	Value  R
 	key    Key
 	users  int
 	used   time.Time
-	closed bool // nobody may begin to use it; it is freed when the last has ended
+	closed bool // it gets no new users and is freed when the last one releases it
 }
 
 type failure struct {
@@ -66,7 +66,7 @@ type failure struct {
 	until time.Time
 }
 
-// NewPool returns a pool, which somebody closes.
+// NewPool returns a pool, which the caller closes.
 func NewPool[R Closer](c Bounds) *Pool[R] {
 	c.Each, c.All, c.Loads, c.Idle = cmp.Or(c.Each, 16), cmp.Or(c.All, 128), cmp.Or(c.Loads, 2), cmp.Or(c.Idle, 15*time.Minute)
 	p := &Pool[R]{config: c, now: time.Now, open: map[Key]*Opened[R]{}, failed: map[Key]failure{}, queues: map[string]chan struct{}{}}
@@ -75,8 +75,8 @@ func NewPool[R Closer](c Bounds) *Pool[R] {
 	return p
 }
 
-// Take gives an open reward, or opens it: once, whoever asks meanwhile. The
-// caller puts it back.
+// Take returns an open value, or opens it, once for all concurrent callers. The caller must
+// release it.
 func (p *Pool[R]) Take(ctx context.Context, k Key, load func(ctx context.Context) (R, error)) (*Opened[R], error) {
 	for {
 		if o, err := p.ready(k); o != nil || err != nil {
@@ -95,8 +95,7 @@ func (p *Pool[R]) Take(ctx context.Context, k Key, load func(ctx context.Context
 	}
 }
 
-// ready gives an open reward, or the error with which it could not be opened
-// lately, or neither.
+// ready returns an open value, or the recent error of its load, or neither.
 func (p *Pool[R]) ready(k Key) (*Opened[R], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,9 +112,9 @@ func (p *Pool[R]) ready(k Key) (*Opened[R], error) {
 	return nil, nil
 }
 
-var errClosed = &fault.Error{Boundary: fault.Storage, Kind: fault.Interrupted, What: "the server is being stopped", Hint: "send it again to the next one", Retry: true}
+var errClosed = &fault.Error{Boundary: fault.Storage, Kind: fault.Interrupted, What: "the server is shutting down", Hint: "retry; another server may take its place", Retry: true}
 
-// bring opens a reward, in the tenant's turn.
+// bring opens a value, within the tenant's limit of loads.
 func (p *Pool[R]) bring(k Key, load func(ctx context.Context) (R, error)) error {
 	p.mu.Lock()
 	if p.life.Err() != nil {
@@ -151,7 +150,7 @@ func (p *Pool[R]) bring(k Key, load func(ctx context.Context) (R, error)) error 
 	return nil
 }
 
-// fail keeps the error of a load for a while, unless the load was stopped.
+// fail remembers the error of a load for Bounds.Again, unless the pool is closed.
 func (p *Pool[R]) fail(k Key, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,7 +166,7 @@ func (p *Pool[R]) fail(k Key, err error) {
 	}
 }
 
-// put makes a reward one that can be taken. Another of the same key goes.
+// put makes a value available. It replaces another with the same key.
 func (p *Pool[R]) put(o *Opened[R]) {
 	p.mu.Lock()
 	before := p.open[o.key]
@@ -184,7 +183,7 @@ func (p *Pool[R]) put(o *Opened[R]) {
 	}
 }
 
-// Release is the end of one use.
+// Release ends one use of a value.
 func (p *Pool[R]) Release(o *Opened[R]) {
 	p.mu.Lock()
 	o.users--
@@ -196,7 +195,7 @@ func (p *Pool[R]) Release(o *Opened[R]) {
 	}
 }
 
-// drop closes what choose names: at once, or when its last use has ended.
+// drop closes the chosen values, at once or when their last use ends.
 func (p *Pool[R]) drop(choose func(o *Opened[R]) bool) {
 	var free []*Opened[R]
 	p.mu.Lock()
@@ -215,8 +214,8 @@ func (p *Pool[R]) drop(choose func(o *Opened[R]) bool) {
 	}
 }
 
-// Close ends loads, waits for them and closes every reward that nobody uses;
-// the others are closed by who does.
+// Close cancels loads, waits for them, and closes every unused value. Values in use are closed
+// when they are released.
 func (p *Pool[R]) Close(ctx context.Context) {
 	p.mu.Lock()
 	p.end()
@@ -225,14 +224,14 @@ func (p *Pool[R]) Close(ctx context.Context) {
 	p.drop(func(*Opened[R]) bool { return true })
 }
 
-// Forget makes a load that failed one that is tried again.
+// Forget clears the error of a failed load, so that it is tried again.
 func (p *Pool[R]) Forget(k Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.failed, k)
 }
 
-// Drop closes what choose names: at once, or when its last use has ended.
+// Drop closes the chosen values, at once or when their last use ends.
 func (p *Pool[R]) Drop(choose func(k Key) bool) {
 	p.drop(func(o *Opened[R]) bool { return choose(o.key) })
 }

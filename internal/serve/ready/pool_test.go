@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// thing is what is open in the tests.
+// thing is an open value in the tests.
 type thing struct{ users, closed atomic.Int64 }
 
 func (t *thing) Close(context.Context) { t.closed.Add(1) }
@@ -31,8 +31,8 @@ func take(t testing.TB, d *Pool[*thing], tenant string, n int, x *thing) *Opened
 	return o
 }
 
-// Promise: of a tenant's own, what was not used for longest is closed; what is in
-// use is not, and then there is no more for this tenant.
+// Promise: a tenant's least recently used value is closed. Values in use are not, and then this
+// tenant gets no more.
 func TestBoundOfEach(t *testing.T) {
 	d := NewPool[*thing](Bounds{Each: 2})
 	defer d.Close(ctx)
@@ -53,7 +53,7 @@ func TestBoundOfEach(t *testing.T) {
 	require.EqualValues(t, 1, a.closed.Load())
 }
 
-// Promise: what tenants have open leaves the operator, who has no name, its own.
+// Promise: open values of tenants do not close those of the operator, whose name is empty.
 func TestBoundOfTheOperator(t *testing.T) {
 	d := NewPool[*thing](Bounds{Each: 2})
 	defer d.Close(ctx)
@@ -63,8 +63,8 @@ func TestBoundOfTheOperator(t *testing.T) {
 	}
 }
 
-// Promise: where all tenants have as many open as may be, the one with most
-// loses one, and a tenant that has none gets its first in any case.
+// Promise: if the total limit is reached, the tenant with most values loses one, and a tenant
+// without any gets its first in any case.
 func TestBoundOfAll(t *testing.T) {
 	d := NewPool[*thing](Bounds{Each: 3, All: 4})
 	defer d.Close(ctx)
@@ -88,8 +88,7 @@ func TestBoundOfAll(t *testing.T) {
 	}
 }
 
-// Promise: what could not be opened is not tried again for a while, then it is;
-// to Forget it makes it tried at once.
+// Promise: a failed load is not repeated for a while. After that, or after Forget, it is.
 func TestFailuresAreKept(t *testing.T) {
 	d := NewPool[*thing](Bounds{Again: 5 * time.Second})
 	defer d.Close(ctx)
@@ -117,7 +116,7 @@ func TestFailuresAreKept(t *testing.T) {
 	d.Release(take(t, d, "ann", 1, new(thing)))
 }
 
-// Promise: what nobody uses for a while is closed, what is used stays.
+// Promise: a value that is unused for a while is closed, and one in use stays open.
 func TestIdle(t *testing.T) {
 	d := NewPool[*thing](Bounds{Idle: 20 * time.Millisecond})
 	defer d.Close(ctx)
@@ -129,7 +128,7 @@ func TestIdle(t *testing.T) {
 	d.Release(o)
 }
 
-// Promise: loads of one tenant wait for each other, and not for another's.
+// Promise: loads of one tenant wait for each other, and not for another tenant's.
 func TestLoadsOfEach(t *testing.T) {
 	d := NewPool[*thing](Bounds{Loads: 1})
 	defer d.Close(ctx)
@@ -158,8 +157,8 @@ func TestLoadsOfEach(t *testing.T) {
 	all.Wait()
 }
 
-// Promise: however it is used, nothing is closed while it is used, or twice, and
-// all is closed in the end.
+// Promise: whatever the sequence of uses, nothing is closed while it is used, or twice, and
+// everything is closed in the end.
 func TestAnyUse(t *testing.T) {
 	d := NewPool[*thing](Bounds{Each: 2, All: 5, Idle: time.Millisecond})
 	var made sync.Map

@@ -15,73 +15,73 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Sandboxes opens rewards in sandboxes of each tenant's own: what crashes, loops
-// or eats memory is in processes that no other tenant uses. It is a Loader.
+// Sandboxes opens rewards in separate sandboxes for each tenant. A reward that crashes, loops
+// or uses too much memory affects only processes that no other tenant uses. It is a Loader.
 type Sandboxes struct {
-	config    sandbox.Config // with the isolation in force
+	config    sandbox.Config // with the isolation that applies
 	most      Most
 	registry  *tenant.Registry
 	scheduler *tenant.Scheduler
 	pool      *Pool[box]
 }
 
-// Most bounds what a request may ask for.
+// Most holds the highest limits that a request may ask for.
 type Most struct {
-	// Fuel of one evaluation.
+	// Fuel is the fuel of one evaluation.
 	Fuel uint64 `yaml:"fuel" json:"fuel"`
-	// MemoryMiB of one evaluation.
+	// MemoryMiB is the memory of one evaluation.
 	MemoryMiB int `yaml:"memory_mib" json:"memory_mib"`
-	// WallClock of one evaluation. A request that asks for more fuel than
-	// sandbox.fuel gets more time in proportion, up to this.
+	// WallClock is the time of one evaluation. A request that asks for more fuel than
+	// sandbox.fuel gets proportionally more time, up to this.
 	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock"`
 }
 
-// boxIdle is how long a sandbox stays without an open reward: its worker
-// processes take a while to start.
+// boxIdle is how long a sandbox stays open without an open reward. Starting its worker
+// processes takes some time.
 const boxIdle = time.Minute
 
-// workerMiB is what a worker process has beside the memory of an evaluation, at
-// least: for code, the compiler and other rewards.
+// workerMiB is the smallest memory of a worker process besides that of an evaluation. It is for
+// code, the compiler and other rewards.
 const workerMiB = 1024
 
-// NewSandboxes returns sandboxes as c says, for the limits of each tenant in r and
-// in its turn. A tenant has at most each of them, one for each combination of
-// limits.
+// NewSandboxes returns sandboxes with the configuration c, for the limits of each tenant in r.
+// Loads take turns in the scheduler s. A tenant has at most each sandboxes, one per combination
+// of limits.
 func NewSandboxes(c sandbox.Config, most Most, each int, r *tenant.Registry, s *tenant.Scheduler) *Sandboxes {
 	return &Sandboxes{config: c, most: most, registry: r, scheduler: s, pool: NewPool[box](Bounds{
 		Each: each, All: math.MaxInt, Idle: boxIdle, Loads: each, Full: fault.Error{
-			Where: "limits", What: fmt.Sprintf("rewards are open with %d different limits, which is as many as may be", each),
-			Hint: "ask for the same limits in all requests",
+			Where: "limits", What: fmt.Sprintf("rewards are open with %d different combinations of limits, which is the largest number", each),
+			Hint: "use the same limits in all requests",
 		},
 	})}
 }
 
-// Close closes every sandbox. Nothing is open in them.
+// Close closes every sandbox. Call it when no reward is open.
 func (s *Sandboxes) Close(ctx context.Context) { s.pool.Close(ctx) }
 
-// box is a sandbox.
+// box is a sandbox in the pool.
 type box struct{ *sandbox.Runtime }
 
-func (b box) Close(ctx context.Context) { _ = b.Runtime.Close(ctx) } // it has no error to give
+func (b box) Close(ctx context.Context) { _ = b.Runtime.Close(ctx) } // the pool cannot report an error
 
-// shape is what a sandbox is made for.
+// shape holds the limits of a sandbox.
 type shape struct {
 	fuel      uint64
 	memoryMiB int
 	wallClock time.Duration
 }
 
-// shape holds what a request asks for to what its tenant and the server allow. The
-// operator's own rewards are checked for no tenant.
+// shape checks the limits that a request asks for against those of its tenant and the server.
+// For the operator's own rewards there is no tenant.
 func (s *Sandboxes) shape(name string, o Options) (shape, error) {
 	most := s.most
 	if t, ok := s.registry.Get(name); ok {
 		most.Fuel, most.MemoryMiB = cmp.Or(t.Limits.Fuel, most.Fuel), cmp.Or(t.Limits.MemoryMiB, most.MemoryMiB)
 	}
 	var p fault.Problems
-	p.Check(o.Fuel <= most.Fuel && (o.Fuel == 0 || o.Fuel >= 1000), "limits.fuel", o.Fuel, fmt.Sprintf("ask for 1000 to %d", most.Fuel))
-	p.Check(o.MemoryMiB >= 0 && o.MemoryMiB <= most.MemoryMiB, "limits.memory_mib", o.MemoryMiB, fmt.Sprintf("ask for 1 to %d", most.MemoryMiB))
-	p.Check(o.WallClock >= 0 && o.WallClock <= most.WallClock, "limits.wall_clock", o.WallClock, fmt.Sprintf("ask for at most %s", most.WallClock))
+	p.Check(o.Fuel <= most.Fuel && (o.Fuel == 0 || o.Fuel >= 1000), "limits.fuel", o.Fuel, fmt.Sprintf("use 1000 to %d", most.Fuel))
+	p.Check(o.MemoryMiB >= 0 && o.MemoryMiB <= most.MemoryMiB, "limits.memory_mib", o.MemoryMiB, fmt.Sprintf("use 1 to %d", most.MemoryMiB))
+	p.Check(o.WallClock >= 0 && o.WallClock <= most.WallClock, "limits.wall_clock", o.WallClock, fmt.Sprintf("use at most %s", most.WallClock))
 	if len(p) > 0 {
 		return shape{}, errors.Join(p...)
 	}
@@ -95,7 +95,7 @@ func (s *Sandboxes) shape(name string, o Options) (shape, error) {
 	return k, nil
 }
 
-// start makes a sandbox.
+// start creates a sandbox.
 func (s *Sandboxes) start(ctx context.Context, k shape) (box, error) {
 	cfg := s.config
 	cfg.Fuel, cfg.MemoryMiB, cfg.WallClock = k.fuel, k.memoryMiB, k.wallClock
@@ -122,9 +122,9 @@ func (s *Sandboxes) Load(ctx context.Context, name, path string, o Options) (Rew
 	return &opened{m, func() { s.pool.Release(b) }}, nil
 }
 
-// open opens a reward in the tenant's turn, if there is one by this name: a start
-// may compute for long. It says everything that is wrong with a module, where
-// loading it stops at the first.
+// open opens a reward, in a turn of the tenant if there is one, because its start may compute
+// for long. For an invalid module, the error lists every problem, whereas loading stops at the
+// first.
 func (s *Sandboxes) open(ctx context.Context, name string, r *sandbox.Runtime, ref sandbox.Reference) (*sandbox.Module, error) {
 	if t, ok := s.registry.Get(name); ok {
 		done, err := s.scheduler.Turn(ctx, t)
@@ -148,8 +148,8 @@ type opened struct {
 	leave func()
 }
 
-// manifest is a manifest, and whether the reward as it was opened compares: of a
-// script that is one function's matter.
+// manifest adds to a manifest whether the opened reward compares the members of a group, which
+// in a script depends on the function.
 type manifest struct {
 	sandbox.Manifest
 	Group   bool             `json:"group"`

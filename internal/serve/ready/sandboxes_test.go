@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests start this test binary as worker.
+// The tests start this test binary as a worker.
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker(os.Args) {
 		os.Exit(sandbox.WorkerMain())
@@ -46,8 +46,8 @@ func answer(t *testing.T, r Reward) {
 	require.EqualValues(t, 1, e.Result.Score)
 }
 
-// Promise: tenants share no sandbox, with or without processes of their own; one
-// tenant's requests with the same limits do.
+// Promise: tenants share no sandbox, with or without separate processes, and one tenant's
+// requests with the same limits do.
 func TestSandboxOfEach(t *testing.T) {
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
 		l := newLoader(t, isolation, tenant.Limits{})
@@ -77,8 +77,8 @@ func boxOf(s *Sandboxes, name string) *Opened[box] {
 	return nil
 }
 
-// Promise: a tenant has so many sandboxes and no more: one that nobody uses makes
-// room, one in use does not.
+// Promise: a tenant's number of sandboxes is limited: an unused one makes room, one in use does
+// not.
 func TestBoundOfSandboxes(t *testing.T) {
 	l := newLoader(t, sandbox.Snapshot, tenant.Limits{})
 	load := func(fuel uint64) (Reward, error) {
@@ -102,9 +102,8 @@ func TestBoundOfSandboxes(t *testing.T) {
 	three.Close(t.Context())
 }
 
-// Promise: what a request asks for is held to its tenant's limits, else to the
-// server's, and everything that is too much is said at once; more fuel brings
-// more time.
+// Promise: a request's limits are checked against its tenant's, or else the server's, and all
+// that are too high are reported at once. More fuel brings more time.
 func TestBounds(t *testing.T) {
 	l := newLoader(t, sandbox.Snapshot, tenant.Limits{Fuel: 1_000_000, MemoryMiB: 16})
 	_, err := l.shape("ann", Options{Fuel: 2_000_000, MemoryMiB: 17, WallClock: time.Hour})
@@ -124,8 +123,8 @@ func TestBounds(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Promise: everything that is wrong with a module is said at once, and a sandbox
-// that served nobody is left to the next.
+// Promise: all problems of a module are reported at once, and a sandbox that served nobody is
+// reused.
 func TestRefusedModule(t *testing.T) {
 	l := newLoader(t, sandbox.Snapshot, tenant.Limits{})
 	path := filepath.Join(t.TempDir(), "reward.wasm")

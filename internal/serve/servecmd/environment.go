@@ -12,15 +12,15 @@ import (
 
 type environmentOptions struct {
 	host    *console.Host
-	Config  string   `flag:"config,c" usage:"configuration file, of which seed, environment and rollout.action count" files:"yaml,yml"`
-	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Config  string   `flag:"config,c" usage:"configuration file; only seed, environment and rollout.action are used" files:"yaml,yml"`
+	Set     []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 	Plugin  string   `flag:"plugin" usage:"the same as --set environment.plugin="`
 	Options string   `flag:"options" usage:"the same as --set environment.options=, such as '{boxes: 2}'"`
-	Slots   int      `flag:"slots" usage:"the same as --set environment.slots=: sessions of one process"`
+	Slots   int      `flag:"slots" usage:"the same as --set environment.slots=: sessions per process"`
 	serve   envserver.Config
 }
 
-// newEnvironmentCmd is the verb serve env.
+// newEnvironmentCmd returns the command serve env.
 func newEnvironmentCmd(h *console.Host) *cobra.Command {
 	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
@@ -66,7 +66,7 @@ func (o *environmentOptions) run(cmd *cobra.Command, _ []string) error {
 	return s.Serve(cmd.Context())
 }
 
-// load gives the configuration that the flags say.
+// load returns the configuration that the flags select.
 func (o *environmentOptions) load(cmd *cobra.Command) (*merit.Config, error) {
 	overrides := append([]string(nil), o.Set...)
 	if o.Plugin != "" {
@@ -87,7 +87,7 @@ func (o *environmentOptions) load(cmd *cobra.Command) (*merit.Config, error) {
 	return merit.LoadPartial(o.Config, overrides...)
 }
 
-// ready says what is served where.
+// ready prints the address and what is served.
 func (o *environmentOptions) ready(s *envserver.Server, cfg *merit.Config) error {
 	about := s.About()
 	if o.host.Global.JSON {
@@ -98,11 +98,11 @@ func (o *environmentOptions) ready(s *envserver.Server, cfg *merit.Config) error
 			Sessions    int    `json:"sessions"`
 		}{s.URL(), about.Name, about.Version, s.Capacity()})
 	}
-	who := "everybody on this machine"
+	who := "every process on this machine"
 	if o.serve.KeyEnv != "" {
-		who = "who has the key in " + o.serve.KeyEnv
+		who = "holders of the key in " + o.serve.KeyEnv
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "serving %s %s on %s for %s: %d sessions (processes %d, slots %d)\n",
+	_, err := fmt.Fprintf(o.host.Stdout, "serving %s %s on %s to %s: %d sessions (processes %d, slots %d)\n",
 		about.Name, about.Version, s.URL(), who, s.Capacity(), o.serve.Processes, cfg.Environment.Slots)
 	return err
 }

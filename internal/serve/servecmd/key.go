@@ -15,7 +15,7 @@ type keyOptions struct {
 	tenants string
 }
 
-// newKeyCmd is the verb serve key.
+// newKeyCmd returns the command serve key.
 func newKeyCmd(h *console.Host) *cobra.Command {
 	o := &keyOptions{host: h}
 	cmd := console.GroupOf(&cobra.Command{
@@ -24,7 +24,7 @@ func newKeyCmd(h *console.Host) *cobra.Command {
 		Long: `Key changes the file of keys next to the tenants' file. It contains only hashes of keys. A
 running server reads it again on SIGHUP.`,
 	})
-	cmd.PersistentFlags().StringVar(&o.tenants, "tenants", "tenants.yaml", "the tenants' file")
+	cmd.PersistentFlags().StringVar(&o.tenants, "tenants", "tenants.yaml", "the tenants file")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:     "new TENANT",

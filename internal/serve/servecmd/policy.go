@@ -14,14 +14,14 @@ import (
 
 type policyOptions struct {
 	host   *console.Host
-	Policy string   `flag:"policy" usage:"run directory, whose best policy answers, or a file in the checkpoints folder of one"`
-	Config string   `flag:"config,c" usage:"a configuration whose untrained policy answers" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Policy string   `flag:"policy" usage:"run directory whose best policy to serve, or a file in its checkpoints folder"`
+	Config string   `flag:"config,c" usage:"configuration whose untrained policy to serve" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 	KeyEnv string   `flag:"key-env" usage:"environment variable with the key that clients must send"`
 	serve  policyserver.Config
 }
 
-// newPolicyCmd is the verb serve policy.
+// newPolicyCmd returns the command serve policy.
 func newPolicyCmd(h *console.Host) *cobra.Command {
 	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{

@@ -1,5 +1,4 @@
-// Package servecmd holds the verb serve: a server of rewards, its keys and its
-// accounts.
+// Package servecmd holds the commands serve, serve-env and serve-policy.
 package servecmd
 
 import (
@@ -22,8 +21,8 @@ import (
 type serveOptions struct {
 	host    *console.Host
 	Config  string   `flag:"config,c" usage:"configuration file" files:"yaml,yml"`
-	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Private string   `flag:"private" usage:"serve the program behind standard input on this socket"`
+	Set     []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Private string   `flag:"private" usage:"serve the program that holds standard input, on this socket"`
 }
 
 // NewCmd returns the command serve with those below it.
@@ -87,7 +86,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	if o.Private != "" {
 		go func() {
-			_, _ = io.Copy(io.Discard, o.host.Stdin) // an end is an end
+			_, _ = io.Copy(io.Discard, o.host.Stdin) // wait for the end of the input
 			abandon(serving.ErrAbandoned)
 		}()
 	}
@@ -95,7 +94,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	return s.Serve(ctx)
 }
 
-// load gives the configuration that the flags say.
+// load returns the configuration that the flags select.
 func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	overrides := append([]string(nil), o.Set...)
 	for _, flag := range []string{"listen", "dir", "tenants"} {
@@ -116,10 +115,10 @@ func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	return serving.Load(o.Config, overrides...)
 }
 
-// quoted is text as YAML has it.
+// quoted returns text as a YAML string.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// ready says where the server listens and what holds the rewards.
+// ready prints the address of the server and how rewards are isolated.
 func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 	w := s.Wall()
 	switch {
@@ -134,9 +133,9 @@ func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 			Missing   []string `json:"missing,omitempty"`
 		}{s.URL(), string(w.Isolation), w.InForce, w.Missing})
 	}
-	who := "everybody on this machine"
+	who := "every process on this machine"
 	if c.Tenants != "" {
-		who = "who has a key of " + c.Tenants
+		who = "holders of a key in " + c.Tenants
 	}
 	wall := ""
 	if len(w.InForce) > 0 {
@@ -146,11 +145,11 @@ func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 		}
 		wall += ")"
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "serving rewards on %s for %s, isolation %s%s\n", s.URL(), who, w.Isolation, wall)
+	_, err := fmt.Fprintf(o.host.Stdout, "serving rewards on %s to %s, isolation %s%s\n", s.URL(), who, w.Isolation, wall)
 	return err
 }
 
-// reloads reads what may change again at each hang-up.
+// reloads reloads the server at each hangup signal.
 func (o *serveOptions) reloads(ctx context.Context, s *serving.Server, hangup <-chan os.Signal) {
 	for {
 		select {
@@ -168,7 +167,7 @@ func (o *serveOptions) reloads(ctx context.Context, s *serving.Server, hangup <-
 	}
 }
 
-// said is an error as a warning that goes on.
+// said marks an error as one that kept the server from reloading.
 func said(err error) error {
 	if f := fault.As(err); f != nil {
 		again := *f

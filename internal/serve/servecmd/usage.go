@@ -16,11 +16,11 @@ import (
 
 type usageOptions struct {
 	host *console.Host
-	From string `flag:"from" usage:"from this time, as 2026-11-01 or 2026-11-01T08:00:00Z"`
-	To   string `flag:"to" usage:"up to this time"`
+	From string `flag:"from" usage:"start time, such as 2026-11-01 or 2026-11-01T08:00:00Z"`
+	To   string `flag:"to" usage:"end time"`
 }
 
-// newUsageCmd is the verb serve usage.
+// newUsageCmd returns the command serve usage.
 func newUsageCmd(h *console.Host) *cobra.Command {
 	o := &usageOptions{host: h}
 	return console.Verb(&cobra.Command{
@@ -64,15 +64,15 @@ func (o *usageOptions) run(cmd *cobra.Command, args []string) error {
 	return t.Write(o.host.Stdout)
 }
 
-// someFiles demands at least one argument.
+// someFiles requires at least one argument.
 func someFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return console.Usage(cmd, "name the file of accounting in the server's configuration", "%s takes one FILE or more", cmd.CommandPath())
+		return console.Usage(cmd, "name the file that the server's configuration sets as accounting", "%s takes at least one FILE", cmd.CommandPath())
 	}
 	return nil
 }
 
-// reasons is counts by reason on one line.
+// reasons formats counts by reason on one line.
 func reasons(refused map[string]uint64) string {
 	var list []string
 	for reason, n := range refused {
@@ -85,7 +85,7 @@ func reasons(refused map[string]uint64) string {
 	return strings.Join(list, ", ")
 }
 
-// moment reads a day or a time; nothing is no bound.
+// moment parses a date or a time; an empty text means no bound.
 func moment(cmd *cobra.Command, flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -27,7 +27,7 @@ func (s *Server) openTenants() (err error) {
 	var p fault.Problems
 	for _, name := range s.config.Operators {
 		if _, ok := s.registry.Get(name); !ok {
-			p.Missing("operators", "there is no tenant "+name, "name it in "+s.config.Tenants)
+			p.Missing("operators", "no tenant is named "+name, "add it to "+s.config.Tenants)
 		}
 	}
 	if err := s.config.Places.Explain("", errors.Join(p...)); err != nil || s.config.Accounting == "" {
@@ -40,13 +40,13 @@ func (s *Server) openTenants() (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.ledger.Keep(keep, s.config.AccountingEvery, func(err error) { s.log.Error("usage is not written", "error", err) })
+		s.ledger.Keep(keep, s.config.AccountingEvery, func(err error) { s.log.Error("usage cannot be written", "error", err) })
 	}()
 	s.later(func() {
 		stop()
 		<-done
 		if err := s.ledger.Close(); err != nil {
-			s.log.Error("the last usage is not written", "error", err)
+			s.log.Error("the last usage could not be written", "error", err)
 		}
 	})
 	return nil
@@ -67,7 +67,7 @@ func (s *Server) openLibrary(ctx context.Context, o Options) (err error) {
 		if err := os.RemoveAll(s.config.Dir); err != nil {
 			return notKept(s.config.Dir, err)
 		}
-		s.later(func() { os.RemoveAll(s.config.Dir) }) // a folder that stays is no harm
+		s.later(func() { os.RemoveAll(s.config.Dir) }) // a folder that remains does no harm
 	}
 	s.library, err = library.Open(s.config.Dir, sandboxes, library.Config{
 		Limits: s.stored, Open: s.config.Open.Each, OpenAll: s.config.Open.All, Idle: s.config.Open.Idle,
@@ -83,11 +83,11 @@ func (s *Server) openLibrary(ctx context.Context, o Options) (err error) {
 }
 
 func notKept(where string, err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: where, What: "uploads cannot be kept there", Err: err, Hint: "choose a folder that this user may write to"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: where, What: "uploads cannot be stored in this folder", Err: err, Hint: "choose a folder that this user may write to"}
 }
 
-// probe makes a sandbox, so that what is wrong with its settings, or with this
-// system, shows before a request does.
+// probe creates a sandbox, so that problems with its settings or with this system show before
+// the first request.
 func (s *Server) probe(ctx context.Context, cfg sandbox.Config) error {
 	r, err := sandbox.New(ctx, cfg)
 	if err != nil {
@@ -98,16 +98,16 @@ func (s *Server) probe(ctx context.Context, cfg sandbox.Config) error {
 	return r.Close(ctx)
 }
 
-// stored is what a tenant may store now: nothing of one that was removed.
+// stored returns what a tenant may store. A removed tenant may store nothing.
 func (s *Server) stored(name string) library.Limits {
 	t, ok := s.registry.Get(name)
 	if !ok {
-		return library.Limits{} // nobody can ask for it
+		return library.Limits{} // no request can authenticate as this tenant
 	}
 	return library.Limits{Versions: t.Limits.Rewards, Bytes: int64(t.Limits.StoredMiB) << 20, Files: t.Limits.StoredFiles}
 }
 
-// share reads the operator's rewards.
+// share loads the operator's rewards.
 func (s *Server) share(ctx context.Context) error {
 	var list []library.Shared
 	var wrong []error
@@ -116,7 +116,7 @@ func (s *Server) share(ctx context.Context) error {
 		if err == nil {
 			var b library.Bundle
 			if b, err = library.ReadPath(at.Path, int64(s.config.Sandbox.ScriptMiB)<<20); err == nil {
-				with, _ := r.with() // it was checked
+				with, _ := r.with() // Validate has checked it
 				list = append(list, library.Shared{Name: r.Name, Bundle: b, Options: library.Options{Function: at.Function, With: with}})
 			}
 		}
@@ -128,7 +128,7 @@ func (s *Server) share(ctx context.Context) error {
 	return s.library.Share(ctx, list)
 }
 
-// assemble makes the handler.
+// assemble creates the handler.
 func (s *Server) assemble(ctx context.Context) error {
 	unscored, err := shape.ParseOnUnscored(string(s.config.OnUnscored))
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Server) assemble(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
 		defer cancel()
 		if err := flush(ctx); err != nil {
-			s.log.Warn("the last spans were not sent", "error", err)
+			s.log.Warn("the last spans could not be sent", "error", err)
 		}
 	})
 	options := serve.Options{

@@ -15,7 +15,7 @@ func parse(text string, overrides ...string) (*serving.Config, error) {
 	return serving.Parse("serve.yaml", []byte(text), "conf", overrides...)
 }
 
-// Promise: no configuration is one: on this machine, for who is on it.
+// Promise: a server works without a configuration, for this machine.
 func TestDefaults(t *testing.T) {
 	c, err := parse("")
 	require.NoError(t, err)
@@ -25,8 +25,8 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, serving.Private("private/merit.sock").Check())
 }
 
-// Promise: where others can reach the server, there are keys and a second wall;
-// an operator who chooses less is told.
+// Promise: if other machines can reach the server, it has keys and process isolation, and an
+// operator who chooses less gets a warning.
 func TestWhereOthersReach(t *testing.T) {
 	for listen, local := range map[string]bool{
 		"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, "unix:x.sock": true,
@@ -45,7 +45,7 @@ func TestWhereOthersReach(t *testing.T) {
 			require.Empty(t, c.Warnings())
 			continue
 		}
-		require.EqualError(t, err, "serve.yaml: tenants: without a tenants' file anybody who reaches "+listen+" could run rewards here", listen)
+		require.EqualError(t, err, "serve.yaml: tenants: without a tenants file, anyone who can reach "+listen+" could run rewards here", listen)
 		c, err = parse("listen: '" + listen + "'\ntenants: tenants.yaml\n")
 		require.NoError(t, err)
 		require.Equal(t, sandbox.Process, c.Isolation())
@@ -58,7 +58,7 @@ func TestWhereOthersReach(t *testing.T) {
 	}
 }
 
-// Promise: everything that is wrong is said at once, each with its line.
+// Promise: all problems are reported at once, each with its line.
 func TestEveryProblem(t *testing.T) {
 	_, err := parse(`listen: nowhere
 dirr: x
@@ -81,10 +81,10 @@ accounting_every: -1s
 	require.Equal(t, strings.TrimSpace(`
 serve.yaml:1: listen: "nowhere" is not allowed
 serve.yaml:2: dirr: unknown key
-serve.yaml:3: tls: a certificate needs its key, and a key its certificate
-serve.yaml:6: rewards[1].name: "a b" is no name
-serve.yaml:6: rewards[1].module: there is no file
-serve.yaml:7: rewards[2].name: "math" is there twice
+serve.yaml:3: tls: a certificate needs a key, and a key needs a certificate
+serve.yaml:6: rewards[1].name: "a b" is not a valid name
+serve.yaml:6: rewards[1].module: no module is named
+serve.yaml:7: rewards[2].name: "math" is used twice
 serve.yaml:7: rewards[2].module: the text after the colon is not the name of a function
 serve.yaml:8: default_reward: the name "a b" is not allowed
 serve.yaml:9: on_unscored: "nan" is not allowed
@@ -97,12 +97,12 @@ serve.yaml:13: most.memory_mib: 9999 is not allowed
 serve.yaml:14: open.each: 0 is not allowed
 serve.yaml:15: sandbox.fuel: 12 is not allowed
 serve.yaml:15: sandbox.isolation: "wall" is not allowed
-serve.yaml:16: operators: there are no tenants
+serve.yaml:16: operators: operators need tenants
 serve.yaml:17: accounting_every: -1s is not allowed`), err.Error())
 	require.NotEmpty(t, fault.As(err).Hint)
 }
 
-// Promise: paths are the file's, words need no quotes, and flags go over all.
+// Promise: paths are relative to the file, words need no quotes, and flags override the file.
 func TestValues(t *testing.T) {
 	c, err := parse(`listen: unix:x.sock
 dir: r

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: the page for operators lists every key of a server's configuration
-// with its default, and no other; the file that it shows is one.
+// Promise: the page for operators lists exactly the keys of a server's configuration with their
+// defaults, and its example file is valid.
 func TestDocsListEveryKey(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs/serving.md"))
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestDocsListEveryKey(t *testing.T) {
 	require.Empty(t, c.Warnings())
 }
 
-// Promise: the server of the examples is configured as it should be.
+// Promise: the configuration of the example server is as intended.
 func TestExampleLoads(t *testing.T) {
 	c, err := serving.Load(filepath.Join(testneeds.Root(), "examples", "serving", "serve.yaml"))
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestExampleLoads(t *testing.T) {
 	require.True(t, c.Local())
 }
 
-// Promise: editors learn every key, with what it means.
+// Promise: editors can show every key with its meaning.
 func TestSchema(t *testing.T) {
 	text, err := serving.Schema()
 	require.NoError(t, err)

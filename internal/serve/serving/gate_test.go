@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// BenchmarkGuestInTurn measures what turns cost the fastest reward there is, as
-// the server evaluates it: more goroutines than slots.
+// BenchmarkGuestInTurn measures the cost of turns with the fastest reward, as the server
+// evaluates it: with more goroutines than slots.
 func BenchmarkGuestInTurn(b *testing.B) {
 	text, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
 	require.NoError(b, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/internal/serve/serving"
 )
 
-// Promise: ten thousand connections that say nothing, or half a request, do not
-// keep others from /healthz, and none of them is answered as if it had asked.
+// Promise: ten thousand connections that send nothing, or half a request, do not block
+// /healthz, and none of them gets a response as if it had sent a request.
 func TestTenThousandIdleConnections(t *testing.T) {
 	testneeds.NotShort(t)
 	c := serving.DefaultConfig()
@@ -49,8 +49,7 @@ func TestTenThousandIdleConnections(t *testing.T) {
 	t.Logf("%d idle connections", n)
 }
 
-// files raises how many files this process may open to as many as it can be, and
-// returns that.
+// files raises the limit of open files of this process to the maximum and returns it.
 func files(t *testing.T) int {
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))

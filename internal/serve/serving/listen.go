@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// listen opens an address.
+// listen opens a listener on an address.
 func listen(address string) (net.Listener, error) {
 	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
 		return listenUnix(socket)
@@ -21,13 +21,13 @@ func listen(address string) (net.Listener, error) {
 	return httpd.Listen(address, "listen")
 }
 
-// listenUnix makes a socket that only this user may open. One that a killed
-// server has left behind is replaced; anything else at its place is not.
+// listenUnix creates a socket that only this user can open. It replaces a socket that a killed
+// server left behind, and nothing else.
 func listenUnix(path string) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
-	// There is no moment in which others could open it.
+	// The umask closes the window in which others could open the socket.
 	before := syscall.Umask(0o177)
 	l, err := net.Listen("unix", path)
 	syscall.Umask(before)
@@ -45,14 +45,14 @@ func removeStale(path string) error {
 	case err != nil:
 		return httpd.NotListening(path, "listen", err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is there and no socket", Hint: "remove it, or choose another path"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "exists and is not a socket", Hint: "remove it, or choose another path"}
 	}
 	other, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
 		other.Close()
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Refused, Where: path, What: "another server listens there", Hint: "stop it, or choose another path"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Refused, Where: path, What: "another server listens on this socket", Hint: "stop it, or choose another path"}
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return httpd.NotListening(path, "listen", err)

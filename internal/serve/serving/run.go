@@ -11,12 +11,11 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// URL is where the server listens: http://127.0.0.1:8700, or unix:PATH.
+// URL returns the address of the server, such as http://127.0.0.1:8700 or unix:PATH.
 func (s *Server) URL() string { return s.http.URL() }
 
-// Serve answers requests until ctx ends. Then it takes no new ones, answers all
-// that it has accepted and returns nil; if that takes longer than drain, the
-// error says how it ended.
+// Serve answers requests until ctx is canceled. Then it refuses new requests, answers the
+// accepted ones and returns nil. If that takes longer than Config.Drain, it returns an error.
 func (s *Server) Serve(ctx context.Context) error {
 	if err := s.http.Serve(ctx); err != nil {
 		return err
@@ -30,14 +29,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	err := s.serve.Drain(drain)
 	if err == nil {
-		err = s.http.Drain(drain) // answers that are on their way out
+		err = s.http.Drain(drain) // wait for responses that are still being sent
 	}
-	return s.http.Late(err, most, "give drain more time; clients that got no answer ask again")
+	return s.http.Late(err, most, "raise drain; clients without a response retry")
 }
 
-// Reload reads certificates, tenants, keys and the operator's rewards again, and
-// opens the accounting file again, which may have been renamed. What is wrong
-// stays as it was; the error lists every problem.
+// Reload rereads certificates, tenants, keys and the operator's rewards, and reopens the
+// accounting file, which may have been renamed. Invalid parts stay unchanged. The error joins
+// every problem.
 func (s *Server) Reload(ctx context.Context) error {
 	s.reload.Lock()
 	defer s.reload.Unlock()
@@ -51,9 +50,9 @@ func (s *Server) Reload(ctx context.Context) error {
 	return errors.Join(append(wrong, s.share(ctx))...)
 }
 
-// Private is the configuration of a server for the programs of one user: on a
-// socket, with one tenant who needs no key, and uploads that go with it. Its
-// folder is beside the socket, so that whoever removes that removes all.
+// Private returns the configuration of a server for one user's programs. It listens on a
+// socket, needs no key, and its uploads are temporary. Its folder is next to the socket, so
+// that removing the folder that holds both removes everything.
 func Private(socket string) *Config {
 	c := DefaultConfig()
 	c.Listen, c.Dir = "unix:"+socket, privateDir(socket)

@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Server is a server of rewards that listens.
+// Server is a reward server that listens.
 type Server struct {
 	config    *Config
 	log       *slog.Logger
@@ -30,34 +30,34 @@ type Server struct {
 	serve     *serve.Server
 	http      *httpd.Server
 	wall      Wall
-	closers   []func() // the last first
+	closers   []func() // called in reverse order
 	reload    sync.Mutex
 }
 
-// Wall is what holds the rewards of a server.
+// Wall describes how a server isolates rewards.
 type Wall struct {
 	Isolation        sandbox.Isolation
-	InForce, Missing []string // with isolation: process
+	InForce, Missing []string // protections that apply or are missing; only for isolation: process
 }
 
-// Options are what a configuration file does not say.
+// Options are settings that a configuration file does not contain.
 type Options struct {
-	Logger *slog.Logger            // nil is nobody
-	Getenv func(key string) string // nil is os.Getenv
-	// Temporary removes what was uploaded when the server is closed, and what
-	// a killed one has left at its place before.
+	Logger *slog.Logger            // nil discards the log
+	Getenv func(key string) string // nil means os.Getenv
+	// Temporary deletes uploads when the server is closed, and deletes those that a killed
+	// server left behind when it is opened.
 	Temporary bool
 }
 
-// ErrAbandoned is the cause of a context that ends because nobody is left who
-// waits for answers: Serve then ends at once.
+// ErrAbandoned is the cause with which to cancel Serve's context if no client waits for
+// answers. Serve then returns soon.
 var ErrAbandoned = errors.New("nobody uses the server any more")
 
-// abandonedDrain is how long such a server takes to end.
+// abandonedDrain is the grace period of such a server.
 const abandonedDrain = 2 * time.Second
 
-// Open makes a server from a configuration that is valid, and listens: requests
-// wait until Serve is called. The error lists every problem.
+// Open creates a server from a valid configuration and listens. Requests wait until Serve is
+// called. The error joins every problem.
 func Open(ctx context.Context, c *Config, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -92,7 +92,7 @@ func (s *Server) open(ctx context.Context, o Options) (err error) {
 
 func (s *Server) later(f func()) { s.closers = append(s.closers, f) }
 
-// Close frees everything. Serve has returned, or was never called.
+// Close frees everything. Call it after Serve has returned, or without having called Serve.
 func (s *Server) Close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		s.closers[i]()
@@ -100,8 +100,8 @@ func (s *Server) Close() {
 	s.closers = nil
 }
 
-// lastSpans is how long spans may take to a collector at the end.
+// lastSpans is how long sending the last spans may take at shutdown.
 const lastSpans = 5 * time.Second
 
-// Wall says what holds the rewards.
+// Wall describes how the server isolates rewards.
 func (s *Server) Wall() Wall { return s.wall }

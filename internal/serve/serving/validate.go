@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// mostSocket is how long the path of a Unix socket may be on every system.
+// mostSocket is the longest path of a Unix socket that works on every system, in bytes.
 const mostSocket = 103
 
 // Validate returns every problem of c, with key paths.
@@ -23,11 +23,11 @@ func (c *Config) Validate() []error {
 	p := fault.Validate(&all)
 	c.checkListen(&p)
 	if c.Dir == "" {
-		p.Missing("dir", "there is no place for uploads", "name a folder")
+		p.Missing("dir", "no folder for uploads is named", "name a folder")
 	}
 	p = append(p, c.TLS.Problems("tls")...)
 	if c.Tenants == "" && len(c.Operators) > 0 {
-		p.Invalid("operators", "there are no tenants", "name a tenants' file with tenants")
+		p.Invalid("operators", "operators need tenants", "set tenants to a tenants file")
 	}
 	if err := c.ref(); err != nil {
 		p.Invalid("default_reward", fault.As(err).What, fault.As(err).Hint)
@@ -44,12 +44,12 @@ func (c *Config) checkListen(p *fault.Problems) {
 	const form = "write HOST:PORT, such as 127.0.0.1:8700, or unix:PATH"
 	if socket, ok := strings.CutPrefix(c.Listen, "unix:"); ok {
 		if socket == "" || len(socket) > mostSocket {
-			p.Invalid("listen", fmt.Sprintf("%q is no path of a socket, which has 1 to %d bytes", socket, mostSocket), form)
+			p.Invalid("listen", fmt.Sprintf("%q is not the path of a socket, which has 1 to %d bytes", socket, mostSocket), form)
 		}
 		return
 	}
 	if httpd.CheckAddress(p, "listen", c.Listen, form) && c.Tenants == "" && !c.Local() {
-		p.Missing("tenants", "without a tenants' file anybody who reaches "+c.Listen+" could run rewards here", "name a tenants' file, or listen on 127.0.0.1 or a Unix socket")
+		p.Missing("tenants", "without a tenants file, anyone who can reach "+c.Listen+" could run rewards here", "set tenants to a tenants file, or listen on 127.0.0.1 or a Unix socket")
 	}
 }
 
@@ -60,15 +60,15 @@ func (c *Config) checkRewards(p *fault.Problems) {
 		ref, err := library.ParseRef(r.Name)
 		switch {
 		case r.Name == "":
-			p.Missing(at+".name", "the reward has no name", "say what requests call it")
+			p.Missing(at+".name", "the reward has no name", "set the name that requests use")
 		case err != nil || ref.Name != r.Name:
-			p.Invalid(at+".name", fmt.Sprintf("%q is no name", r.Name), "use letters, digits, dots, dashes and underlines, at most 128")
+			p.Invalid(at+".name", fmt.Sprintf("%q is not a valid name", r.Name), "use at most 128 letters, digits, dots, dashes and underscores")
 		case slices.Contains(names, r.Name):
-			p.Invalid(at+".name", fmt.Sprintf("%q is there twice", r.Name), "give each a name of its own")
+			p.Invalid(at+".name", fmt.Sprintf("%q is used twice", r.Name), "use a different name for each reward")
 		}
 		names = append(names, r.Name)
 		if r.Module == "" {
-			p.Missing(at+".module", "there is no file", "name a WASM file, a script or a folder")
+			p.Missing(at+".module", "no module is named", "name a WASM file, a script or a folder")
 			continue
 		}
 		if _, err := sandbox.ParseReference(r.Module); err != nil {
@@ -86,5 +86,5 @@ func (c *Config) checkLimits(p *fault.Problems) {
 	p.Check(c.Most.WallClock >= c.Sandbox.WallClock, "most.wall_clock", c.Most.WallClock, "use a duration of at least sandbox.wall_clock")
 }
 
-// Check is Validate as one error, for a configuration that is in no file.
+// Check returns all problems as one error, for a configuration that did not come from a file.
 func (c *Config) Check() error { return errors.Join(c.Validate()...) }

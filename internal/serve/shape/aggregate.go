@@ -14,19 +14,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// What NeMo Gym numbers tasks and rollouts with.
+// NeMo Gym's fields for the numbers of tasks and rollouts.
 const (
 	taskField    = "_ng_task_index"
 	rolloutField = "_ng_rollout_index"
 	failureField = "_ng_failure_class"
 )
 
-// Aggregate answers what NeMo Gym asks of a resources server when all rollouts
-// are there: {"verify_responses": […]} becomes mean, max, min, median and sample
-// standard deviation (where there are two) of every number and boolean that the
-// responses and their usage have, over all of them and for each task, named
-// mean/reward and so on (reward_profile.py: compute_aggregate_metrics). An
-// evaluation that has no score adds nothing to those of reward.
+// Aggregate answers NeMo Gym's call after all rollouts. It turns {"verify_responses": […]} into
+// the mean, max, min, median and (with two or more values) sample standard deviation of every
+// number and boolean in the responses and their usage, over all responses and for each task,
+// named mean/reward and so on (reward_profile.py: compute_aggregate_metrics). An evaluation
+// without a score does not count in the figures of reward.
 func Aggregate(body []byte) ([]byte, error) {
 	d := &decoder{peer: NeMoGym}
 	all, tasks := samples{}, map[string]samples{}
@@ -75,10 +74,10 @@ func Aggregate(body []byte) ([]byte, error) {
 	return json.Marshal(map[string]any{"group_level_metrics": groups, "agent_metrics": agent, "key_metrics": keys})
 }
 
-// samples are the values of numeric fields, by name.
+// samples holds the values of numeric fields, by name.
 type samples map[string][]float64
 
-// add takes the numbers of a verify response and of what the model used for it.
+// add adds the numbers of a verify response and of the model's usage.
 func (s samples) add(row object) {
 	s.numbers(row)
 	var response struct {
@@ -108,7 +107,7 @@ func (s samples) numbers(o object) {
 	}
 }
 
-// profile describes the fields; what is too large for a number is left out.
+// profile returns the statistics of the fields. It omits statistics that overflow.
 func (s samples) profile() map[string]any {
 	out := map[string]any{}
 	for name, values := range s {

@@ -14,8 +14,8 @@ const responses = `{"verify_responses": [
 	{"_ng_task_index": 10, "_ng_rollout_index": 1, "reward": 1.0, "merit_unscored": 0, "ok": false, "response": {"usage": null}},
 	{"_ng_task_index": 2, "_ng_rollout_index": 0, "reward": -1, "merit_unscored": 1, "ok": false, "_ng_failure_class": "merit_trap", "x": null}]}`
 
-// Promise: NeMo Gym's profile of a run has the peer's names and numbers, and
-// what stands in the place of a missing score is no part of the rewards'.
+// Promise: NeMo Gym's profile of a run has the peer's names and numbers, and replacements of
+// missing scores do not count in the figures of reward.
 func TestAggregate(t *testing.T) {
 	text, err := shape.Aggregate([]byte(responses))
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestAggregate(t *testing.T) {
 		Keys   map[string]float64   `json:"key_metrics"`
 	}
 	require.NoError(t, json.Unmarshal(text, &got))
-	// Of nemo-gym 0.4.0, compute_aggregate_metrics, but for reward.
+	// From nemo-gym 0.4.0, compute_aggregate_metrics, except for reward.
 	for name, want := range map[string]float64{
 		"mean/reward": 0.75, "max/reward": 1, "min/reward": 0.5, "median/reward": 0.75, "std/reward": 0.3535533905932738,
 		"mean/merit_unscored": 1.0 / 3, "std/merit_unscored": 0.5773502691896258, "median/ok": 0, "mean/ok": 1.0 / 3, "mean/input_tokens": 3,
@@ -44,10 +44,10 @@ func TestAggregate(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"group_level_metrics": [], "agent_metrics": {}, "key_metrics": {}}`, string(empty))
 	_, err = shape.Aggregate([]byte(`{"verify_responses": [3]}`))
-	require.EqualError(t, err, "verify_responses[0]: it must be an object, not a number")
+	require.EqualError(t, err, "verify_responses[0]: must be an object, not a number")
 }
 
-// FuzzAggregate: whatever comes is refused, or profiled with JSON.
+// FuzzAggregate checks that any body is refused or profiled as JSON.
 func FuzzAggregate(f *testing.F) {
 	f.Add([]byte(responses))
 	f.Add([]byte(`{"verify_responses": [{"a": 1e308}, {"a": 1e308, "a\u0000": -0, "_ng_task_index": "x"}, {"b": 1e999, "response": 3}]}`))

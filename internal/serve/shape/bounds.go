@@ -7,16 +7,17 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// within holds a number of things to most, if there is a bound.
+// within reports whether n does not exceed most, and notes a problem if it does. A most of 0
+// means unlimited.
 func (d *decoder) within(where string, n, most int, things string) bool {
 	if most > 0 && n > most {
-		d.note(fault.Exhausted, where, fmt.Sprintf("%d %s are too many: at most %d are allowed", n, things, most), "send less in one request")
+		d.note(fault.Exhausted, where, fmt.Sprintf("%d %s exceed the limit of %d", n, things, most), "send less in a request")
 		return false
 	}
 	return true
 }
 
-// size is how many bytes of t a reward may see, names of fields aside.
+// size returns the bytes of t that a reward can see, without field names.
 func size(t *rl.Trajectory) int {
 	n := len(t.GroundTruth)
 	for _, m := range t.Messages {
@@ -31,5 +32,5 @@ func size(t *rl.Trajectory) int {
 	return n
 }
 
-// index is the path of element i of the list at where.
+// index returns the path of element i of the list at where.
 func index(where string, i int) string { return fmt.Sprintf("%s[%d]", where, i) }

@@ -11,14 +11,14 @@ import (
 	"github.com/merit-rl/merit/internal/data/row"
 )
 
-// columns are what a request has beside the conversation. Rewards find them by
-// name, as the columns of a file.
+// columns are the fields of a request besides the conversation. Rewards access them by name,
+// like the columns of a file.
 type columns struct {
 	*decoder
 	kept object
 }
 
-// add keeps the fields of o except some.
+// add keeps all fields of o but those in except.
 func (c *columns) add(where string, o object, except ...string) {
 	for _, name := range o.names {
 		if !slices.Contains(except, name) {
@@ -27,14 +27,14 @@ func (c *columns) add(where string, o object, except ...string) {
 	}
 }
 
-// keep keeps a column, which stands at a place of the request.
+// keep keeps a column; at is its place in the request.
 func (c *columns) keep(at, name string, value json.RawMessage) {
 	if c.kept.values == nil {
 		c.kept.values = map[string]json.RawMessage{}
 	}
 	old, twice := c.kept.values[name]
 	if twice && string(old) != string(value) {
-		c.wrong(at, "it is given twice with different values", "give each field once")
+		c.wrong(at, "the field is given twice with different values", "give each field once")
 	}
 	if !twice {
 		c.kept.names = append(c.kept.names, name)
@@ -42,7 +42,7 @@ func (c *columns) keep(at, name string, value json.RawMessage) {
 	}
 }
 
-// take removes a column and returns its value, nil if there is none.
+// take removes a column and returns its value, or nil if it does not exist.
 func (c *columns) take(name string) json.RawMessage {
 	value := c.kept.values[name]
 	c.kept.names = slices.DeleteFunc(c.kept.names, func(n string) bool { return n == name })
@@ -50,7 +50,7 @@ func (c *columns) take(name string) json.RawMessage {
 	return value
 }
 
-// present omits null.
+// present returns raw, or nil if raw is null.
 func present(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
@@ -58,19 +58,19 @@ func present(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// made is a row that was made of a request: what package row reads as a
-// trajectory. Fields that are nil are not there.
+// made is a row made from a request. Package row decodes it to a trajectory. Nil fields are
+// omitted.
 type made struct {
-	id                 string // by which messages name it
+	id                 string // name of the row in messages
 	messages           json.RawMessage
-	prompt, completion json.RawMessage // in the place of messages
-	asked              *int            // how many messages are the prompt's
+	prompt, completion json.RawMessage // used instead of messages
+	asked              *int            // number of messages that belong to the prompt
 	text               rl.AsText
 	truth              json.RawMessage
 	columns            object
 }
 
-// row has package row read a row, and notes what is wrong with it.
+// row decodes a row with package row and notes its problems.
 func (d *decoder) row(m made) *rl.Trajectory {
 	o := object{values: map[string]json.RawMessage{}}
 	add := func(name string, value json.RawMessage) {
@@ -85,7 +85,7 @@ func (d *decoder) row(m made) *rl.Trajectory {
 		add("prompt_messages", strconv.AppendInt(nil, int64(*m.asked), 10))
 	}
 	if m.text != 0 {
-		words, _ := m.text.MarshalJSON() // it has no error
+		words, _ := m.text.MarshalJSON() // never fails
 		add("given_as_text", words)
 	}
 	add(row.Truth, m.truth)
@@ -99,13 +99,13 @@ func (d *decoder) row(m made) *rl.Trajectory {
 	return t
 }
 
-// chat reads a list of messages in OpenAI's chat form.
+// chat decodes a list of messages in OpenAI's chat format.
 func (d *decoder) chat(where string, raw json.RawMessage) []rl.Message {
 	all, ok := d.list(where, raw)
 	if !ok {
 		return nil
 	} else if len(all) == 0 {
-		d.wrong(where, "it is empty", "a reward needs a conversation")
+		d.wrong(where, "the list is empty", "send a conversation")
 	}
 	messages := make([]rl.Message, 0, len(all))
 	for i, one := range all {
@@ -114,11 +114,11 @@ func (d *decoder) chat(where string, raw json.RawMessage) []rl.Message {
 		if _, ok := d.object(at, one); !ok {
 			continue
 		} else if err := strictjson.Unmarshal(one, &m); err != nil {
-			d.wrong(at, err.Error(), "a message is {\"role\": …, \"content\": …} as in OpenAI's chat API")
+			d.wrong(at, err.Error(), "send messages as {\"role\": …, \"content\": …}, as in OpenAI's chat API")
 			continue
 		}
 		if m.Role == "" {
-			d.wrong(at+".role", "it is missing", "say who speaks: system, user, assistant or tool")
+			d.wrong(at+".role", "the role is missing", "use system, user, assistant or tool")
 		}
 		messages = append(messages, m)
 	}

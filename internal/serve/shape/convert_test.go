@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: the response is what the query has behind the prompt, without the
-// token that ends it, also where the tokenizer changed spaces or the prompt was
-// cut at its beginning; where that cannot be told (want is null), nothing is
-// guessed. merit_rl.openrlhf is held to the same table.
+// Promise: the response is the part of the query after the prompt, without the end token, even
+// if the tokenizer changed spaces or the beginning of the prompt was cut off. If it cannot be
+// determined (want is null), nothing is guessed. merit_rl.openrlhf uses the same table.
 func TestResponseBehindPrompt(t *testing.T) {
 	text, err := os.ReadFile("testdata/cases/responses.json")
 	require.NoError(t, err)
@@ -47,8 +46,7 @@ func nemo(t *testing.T, input, output, more string) *rl.Trajectory {
 	return r.Trajectories[0]
 }
 
-// Promise: every kind of item keeps what was said and who said it; a turn of the
-// model is one message.
+// Promise: every kind of item keeps its text and role, and a turn of the model is one message.
 func TestItems(t *testing.T) {
 	const say = `{"role": "assistant", "type": "message", "content": [{"type": "output_text", "text": "A"}, {"type": "refusal", "refusal": "no"}]}`
 	for _, c := range []struct{ input, output, want string }{
@@ -74,8 +72,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// Promise: the ground truth of a row is in the field that is asked for, or in
-// one of the two usual ones; the other fields are columns.
+// Promise: the ground truth of a row comes from the requested field or from one of the two
+// usual ones. The other fields are columns.
 func TestRowFields(t *testing.T) {
 	for more, want := range map[string]string{
 		``: "", `, "expected_answer": 4`: "4", `, "expected_answer": 4, "ground_truth": {"a": 1}`: `{"a":1}`, `, "ground_truth": null, "expected_answer": "x"`: `"x"`,
@@ -98,8 +96,7 @@ func TestRowFields(t *testing.T) {
 	require.EqualError(t, err, `ground_truth: the row has no field "answer"`)
 }
 
-// Promise: eval-protocol's keyword arguments are columns, wherever its clients
-// put them.
+// Promise: eval-protocol's keyword arguments become columns, wherever its clients put them.
 func TestKeywordArguments(t *testing.T) {
 	const messages = `"messages": [{"role": "assistant", "content": [{"type": "text", "text": "4"}], "tool_calls": null}]`
 	want := ""
@@ -121,8 +118,8 @@ func TestKeywordArguments(t *testing.T) {
 	require.Equal(t, "3", string(r.Trajectories[0].Own["metadata"]))
 }
 
-// Promise: where the prompt ends is kept from whatever a peer's request says about
-// it; other fields of a query are columns.
+// Promise: the end of the prompt is taken from whatever a peer's request says about it. Other
+// fields of a query are columns.
 func TestBoundaries(t *testing.T) {
 	const talk = `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"hm"},{"role":"user","content":"r"},{"role":"model","content":"b"}]`
 	three := `[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"hm"},{"role":"user","content":"r"}]`

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: no request costs more than its length: what is deep, long or repeats
-// itself is read in linear time.
+// Promise: the cost of a request is linear in its length, even if it is deeply nested, long or
+// repetitive.
 func TestReadInLinearTime(t *testing.T) {
 	testneeds.NotShort(t)
 	const n = 4 << 20
@@ -39,7 +39,7 @@ func TestReadInLinearTime(t *testing.T) {
 	}
 }
 
-// BenchmarkRequest reads and answers a request with a conversation of 5 KB.
+// BenchmarkRequest decodes and answers a request with a conversation of 5 KB.
 func BenchmarkRequest(b *testing.B) {
 	text, err := json.Marshal(strings.Repeat("The sum of two and two is four. ", 160))
 	require.NoError(b, err)

@@ -10,12 +10,12 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// evalProtocol reads {"messages", "ground_truth", "kwargs"}, the body of the
-// generic server (generic_server.py: EvaluationRequest). RewardFunction in mode
-// "remote" puts its keyword arguments beside messages instead of into kwargs
-// (reward_function.py: payload), and for a ground truth of None the messages
-// but the last. Its protocol has no field for where the prompt ends: an argument
-// prompt_messages says it, and so does a prompt that is sent beside the messages.
+// evalProtocol reads {"messages", "ground_truth", "kwargs"}, the body that the generic server
+// accepts (generic_server.py: EvaluationRequest). RewardFunction in mode "remote" puts its
+// keyword arguments next to messages instead of into kwargs (reward_function.py: payload), and
+// if the ground truth is None, it sends all messages but the last as ground truth. The protocol
+// has no field for the end of the prompt: an argument prompt_messages gives it, or a prompt
+// that is sent in addition to the messages.
 func (d *decoder) evalProtocol(o object) []made {
 	messages := d.chat("messages", o.values["messages"])
 	c := columns{decoder: d}
@@ -31,9 +31,9 @@ func (d *decoder) evalProtocol(o object) []made {
 	}}
 }
 
-// asked finds how many messages are the prompt's, nil if nobody said: by
-// prompt_messages, by reward-kit's original_messages, or by a ground truth that is
-// all messages but the last, which the client sends where there is none.
+// asked returns how many messages belong to the prompt, or nil if that is unknown. It is given
+// by prompt_messages, by reward-kit's original_messages, or by a ground truth that equals all
+// messages but the last, which the client sends if there is no ground truth.
 func (c *columns) asked(messages []rl.Message, truth json.RawMessage) *int {
 	var n int
 	if said, ok := c.kept.values["prompt_messages"]; ok && strictjson.Unmarshal(said, &n) == nil {
@@ -50,8 +50,8 @@ func (c *columns) asked(messages []rl.Message, truth json.RawMessage) *int {
 	return nil
 }
 
-// evalResult is eval-protocol's EvaluateResult (models.py), with an outcome that
-// its clients do not read.
+// evalResult is eval-protocol's EvaluateResult (models.py), plus an outcome that its clients
+// ignore.
 type evalResult struct {
 	Score       *decimal              `json:"score"`
 	Valid       bool                  `json:"is_score_valid"`
@@ -62,8 +62,8 @@ type evalResult struct {
 	Outcome     reward.Outcome        `json:"outcome"`
 }
 
-// evalMetric is eval-protocol's MetricResult. RewardFunction takes its validity
-// from success, which no model of eval-protocol has.
+// evalMetric is eval-protocol's MetricResult. RewardFunction reads the validity from success,
+// which no model of eval-protocol has.
 type evalMetric struct {
 	Score   float64 `json:"score"`
 	Valid   bool    `json:"is_score_valid"`

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuzz: whatever a peer sends gives trajectories that are fit for the pipeline
-// and can be answered with JSON, or faults, and never a panic.
+// fuzz checks that any request gives trajectories that fit the pipeline and can be answered
+// with JSON, or errors, and never a panic.
 func fuzz(f *testing.F, peer shape.Peer, seeds ...string) {
 	for _, r := range recorded(f) {
 		if peerAt(f, r.Path) == peer {
@@ -59,7 +59,7 @@ func FuzzNeMoGym(f *testing.F) {
 		{"type":"function_call_output","call_id":"1","output":[]}]},"\u0000":1,"reward":2}`)
 }
 
-// FuzzOnUnscored: a text is refused, or says what it was read from.
+// FuzzOnUnscored checks that a text is refused or equals its parsed form's text.
 func FuzzOnUnscored(f *testing.F) {
 	for _, s := range []string{"", "null", "error", "-1", "1e308", "0x1p-2", "NaN", "1_000"} {
 		f.Add(s)

@@ -9,19 +9,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// conversation turns items of OpenAI's Responses API into chat messages, as
-// NeMo Gym's own converter does (responses_converter.py): what the model says in
-// one turn, its reasoning between <think> tags, its text and its calls of tools,
-// is one message of the assistant. Beyond the converter, a refusal is text too:
-// it is what the model said.
+// conversation converts items of OpenAI's Responses API to chat messages, as NeMo Gym's own
+// converter does (responses_converter.py). One turn of the model becomes one assistant message,
+// with its reasoning in <think> tags, its text and its tool calls. Unlike that converter, it
+// treats a refusal as text, because the model said it.
 type conversation struct {
 	*decoder
 	messages []rl.Message
-	turn     *rl.Message // of the assistant, to which items still add
+	turn     *rl.Message // the assistant's turn to which items are being added
 	said     strings.Builder
 }
 
-// item is the union of what the items hold that are read here.
+// item is the union of the fields of items that Merit reads.
 type item struct {
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
@@ -36,7 +35,7 @@ type item struct {
 	} `json:"summary"`
 }
 
-// instructions are what the model was told beside the input.
+// instructions adds the model's instructions as a system message.
 func (w *conversation) instructions(params object) {
 	if raw := params.get("instructions"); raw != nil {
 		if text, ok := w.text("responses_create_params.instructions", raw); ok {
@@ -45,7 +44,7 @@ func (w *conversation) instructions(params object) {
 	}
 }
 
-// input reads the prompt: a text or items.
+// input reads the prompt, which is a text or a list of items.
 func (w *conversation) input(raw json.RawMessage) {
 	const where = "responses_create_params.input"
 	if len(raw) > 0 && raw[0] == '"' {
@@ -56,7 +55,7 @@ func (w *conversation) input(raw json.RawMessage) {
 	w.items(where, raw)
 }
 
-// items reads a list of items; the turn that its last one opens ends with it.
+// items reads a list of items. The end of the list ends an open turn.
 func (w *conversation) items(where string, raw json.RawMessage) {
 	all, ok := w.list(where, raw)
 	if !ok {
@@ -68,7 +67,7 @@ func (w *conversation) items(where string, raw json.RawMessage) {
 		if _, ok := w.object(at, one); !ok {
 			continue
 		} else if err := strictjson.Unmarshal(one, &x); err != nil {
-			w.wrong(at, err.Error(), "an item is that of OpenAI's Responses API")
+			w.wrong(at, err.Error(), "send items of OpenAI's Responses API")
 			continue
 		}
 		w.item(at, x)
@@ -96,19 +95,19 @@ func (w *conversation) item(at string, x item) {
 		w.call(at, x, x.Input)
 	case "function_call_output", "custom_tool_call_output":
 		if x.CallID == "" {
-			w.wrong(at+".call_id", "it is missing", "say which call this is the result of")
+			w.wrong(at+".call_id", "the call_id is missing", "name the call that produced this output")
 		}
 		content, _ := w.content(at+".output", x.Output)
 		w.say(rl.Message{Role: rl.RoleTool, Content: content, ToolCallID: x.CallID})
 	default:
-		w.wrong(at+".type", fmt.Sprintf("%.64q is not read here", x.Type),
+		w.wrong(at+".type", fmt.Sprintf("%.64q is not supported", x.Type),
 			"use message, reasoning, function_call, function_call_output, custom_tool_call or custom_tool_call_output")
 	}
 }
 
 func (w *conversation) message(at string, x item) {
 	if x.Role == "" {
-		w.wrong(at+".role", "it is missing", "say who speaks: system, developer, user or assistant")
+		w.wrong(at+".role", "the role is missing", "use system, developer, user or assistant")
 	}
 	content, text := w.content(at+".content", x.Content)
 	if x.Role != rl.RoleAssistant {
@@ -119,13 +118,13 @@ func (w *conversation) message(at string, x item) {
 	w.said.WriteString(text)
 }
 
-// call adds a call to the turn.
+// call adds a tool call to the turn.
 func (w *conversation) call(at string, x item, arguments string) {
 	if x.Name == "" {
-		w.wrong(at+".name", "it is missing", "a call names its tool")
+		w.wrong(at+".name", "the name is missing", "name the tool of the call")
 	}
 	if x.CallID == "" {
-		w.wrong(at+".call_id", "it is missing", "a call has an id, by which its result is found")
+		w.wrong(at+".call_id", "the call_id is missing", "add the id with which the call's output refers to it")
 	}
 	w.open()
 	w.turn.ToolCalls = append(w.turn.ToolCalls, rl.ToolCall{
@@ -139,7 +138,7 @@ func (w *conversation) open() {
 	}
 }
 
-// say adds a whole message.
+// say adds a complete message.
 func (w *conversation) say(m rl.Message) {
 	w.flush()
 	w.messages = append(w.messages, m)

@@ -12,10 +12,10 @@ import (
 	"github.com/merit-rl/merit/internal/data/row"
 )
 
-// nemoGym reads a row of a data set with responses_create_params, what the model
-// was asked, and response, what came of it, both in the form of OpenAI's
-// Responses API (base_resources_server.py: BaseVerifyRequest). The other fields
-// of the row are columns, and so are the two but for the conversation.
+// nemoGym reads a row of a data set with responses_create_params (the request to the model) and
+// response (its response), both in the format of OpenAI's Responses API
+// (base_resources_server.py: BaseVerifyRequest). The other fields of the row become columns,
+// and so do these two without the conversation.
 func (d *decoder) nemoGym(o object) []made {
 	m := made{id: "request", truth: d.groundTruth(o)}
 	c := columns{decoder: d}
@@ -40,16 +40,16 @@ func (d *decoder) nemoGym(o object) []made {
 	}
 	m.columns = c.kept
 	if len(d.problems) == 0 && len(w.messages) == 0 {
-		d.wrong("response.output", "it is empty, as the input is", "a reward needs a conversation")
+		d.wrong("response.output", "both the output and the input are empty", "send a conversation")
 	}
 	var err error
 	if m.messages, err = json.Marshal(w.messages); err != nil {
-		d.wrong("response.output", "its messages cannot be written: "+err.Error(), "send JSON in UTF-8")
+		d.wrong("response.output", "the messages cannot be encoded: "+err.Error(), "send JSON in UTF-8")
 	}
 	return []made{m}
 }
 
-// groundTruth finds the ground truth of a row.
+// groundTruth returns the ground truth of a row.
 func (d *decoder) groundTruth(o object) json.RawMessage {
 	if d.GroundTruth == "" {
 		if raw := o.get("ground_truth"); raw != nil {
@@ -65,14 +65,13 @@ func (d *decoder) groundTruth(o object) json.RawMessage {
 	return present(raw)
 }
 
-// rest keeps o without one of its fields, and without what is null, as a column
-// called where.
+// rest keeps o as a column named where, without one of its fields and without nulls.
 func (c *columns) rest(where string, o object, without string) {
 	o.names = slices.DeleteFunc(slices.Clone(o.names), func(name string) bool { return name == without || o.get(name) == nil })
 	c.keep(where, where, o.json())
 }
 
-// json writes o as it came, without spaces.
+// json encodes o with its fields in order, without spaces.
 func (o object) json() []byte {
 	var b bytes.Buffer
 	for i, name := range o.names {
@@ -88,13 +87,13 @@ func (o object) json() []byte {
 	return b.Bytes()
 }
 
-// quote writes a name as JSON; it came from JSON, so it can be written.
+// quote encodes a name as JSON. The name came from JSON, so this cannot fail.
 func quote(name string) []byte {
 	text, _ := json.Marshal(name)
 	return text
 }
 
-// set gives name a value, in its place or at the end.
+// set sets the value of name, in its place or at the end.
 func (o *object) set(name string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -107,12 +106,11 @@ func (o *object) set(name string, value any) error {
 	return nil
 }
 
-// verified writes the request with what became of it (BaseVerifyResponse):
-// reward, merit_outcome, merit_reason and merit_unscored, which is 0 or 1 because
-// the peer's profiles average numbers and booleans. Metrics are fields too, for
-// the same reason, unless the row has one of that name. _ng_failure_class keeps an evaluation
-// that has no score out of the peer's own results and aggregates
-// (rollout_collection.py: NG_FAILURE_CLASS_KEY).
+// verified returns the request with its result added (BaseVerifyResponse): reward,
+// merit_outcome, merit_reason and merit_unscored. The last is 0 or 1, because NeMo Gym's
+// profiles average numbers and booleans. For the same reason metrics become fields, unless the
+// row has a field of that name. For an evaluation without a score, _ng_failure_class keeps it
+// out of NeMo Gym's own results and aggregates (rollout_collection.py: NG_FAILURE_CLASS_KEY).
 func verified(asked object, x scoring.Result, score *float64) ([]byte, error) {
 	out := object{names: slices.Clone(asked.names), values: map[string]json.RawMessage{}}
 	for name, value := range asked.values {

@@ -13,18 +13,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// openRLHF reads {"query": […], "prompts": […], "labels": […]}, lists of one
-// length (agent.py: _fetch_rewards_via_http). A query is a prompt and the
-// response to it, decoded with special tokens: it becomes the prompt as the
-// user's message and the rest as the assistant's. A label is the ground truth. Any
-// other field is a column: a list of the same length has a value for each query.
+// openRLHF reads {"query": […], "prompts": […], "labels": […]}, lists of equal length
+// (agent.py: _fetch_rewards_via_http). A query is a prompt followed by its response, decoded
+// with special tokens. The prompt becomes the user message and the rest the assistant message.
+// A label is the ground truth. Any other field is a column; a list of the same length holds one
+// value per query.
 func (d *decoder) openRLHF(o object) []made {
 	queries, ok := d.list("query", o.values["query"])
 	prompts, also := d.list("prompts", o.values["prompts"])
 	labels := make([]json.RawMessage, len(queries))
 	if raw := o.get("labels"); raw != nil {
 		if list, ok := d.list("labels", raw); ok && len(list) != len(queries) {
-			d.wrong("labels", fmt.Sprintf("it has %d elements, query %d", len(list), len(queries)), "give one for each query")
+			d.wrong("labels", fmt.Sprintf("has %d elements, but query has %d", len(list), len(queries)), "send one for each query")
 		} else if ok {
 			labels = list
 		}
@@ -33,10 +33,10 @@ func (d *decoder) openRLHF(o object) []made {
 		return nil
 	}
 	if len(queries) == 0 {
-		d.wrong("query", "it is empty", "give one text for each response")
+		d.wrong("query", "the list is empty", "send one text for each response")
 	}
 	if len(prompts) != len(queries) {
-		d.wrong("prompts", fmt.Sprintf("it has %d elements, query %d", len(prompts), len(queries)), "give one for each query")
+		d.wrong("prompts", fmt.Sprintf("has %d elements, but query has %d", len(prompts), len(queries)), "send one for each query")
 		return nil
 	}
 	all := make([]made, 0, len(queries))
@@ -49,8 +49,8 @@ func (d *decoder) openRLHF(o object) []made {
 		}
 		answer, found := response(query, prompt)
 		if !found {
-			d.wrong(index("query", i), fmt.Sprintf("it does not begin with prompts[%d], so the response cannot be told from the prompt", i),
-				"send the prompt as text that the tokenizer gives back; prompts with images cannot be sent in this shape")
+			d.wrong(index("query", i), fmt.Sprintf("does not begin with prompts[%d], so the response cannot be separated from the prompt", i),
+				"send the prompt as the tokenizer decodes it; this format does not support prompts with images")
 			continue
 		}
 		c := columns{decoder: d}
@@ -63,10 +63,10 @@ func (d *decoder) openRLHF(o object) []made {
 	return all
 }
 
-// others are the fields of a request beside those of the protocol.
+// others holds the fields of a request besides those of the protocol.
 type others struct {
 	names []string
-	lists map[string][]json.RawMessage // by name, one value for each query
+	lists map[string][]json.RawMessage // by name, one value per query
 	all   map[string]json.RawMessage   // by name, one value for all queries
 }
 
@@ -87,7 +87,7 @@ func (d *decoder) others(o object, queries int) others {
 	return found
 }
 
-// of is the value of a field for a query.
+// of returns the value of a field for a query.
 func (o others) of(name string, query int) json.RawMessage {
 	if list := o.lists[name]; list != nil {
 		return list[query]
@@ -95,9 +95,8 @@ func (o others) of(name string, query int) json.RawMessage {
 	return o.all[name]
 }
 
-// ends are the tokens with which models end a turn. OpenRLHF decodes them with
-// the response, of whose text they are no part; the query in the metadata has
-// them.
+// ends are the tokens with which models end a turn. OpenRLHF decodes them together with the
+// response. Merit removes them from the response's text; the query in the metadata keeps them.
 var ends = []string{
 	"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "</s>", "<eos>", "<end_of_turn>",
 	"<turn|>", "<｜end▁of▁sentence｜>",
@@ -106,7 +105,7 @@ var ends = []string{
 // begins are the tokens that tokenizers put before a text.
 var begins = []string{"<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "<｜begin▁of▁sentence｜>"}
 
-// response returns what query has behind prompt, without the token that ends it.
+// response returns the part of query after prompt, without the end token.
 func response(query, prompt string) (string, bool) {
 	for _, begin := range begins {
 		if text, found := strings.CutPrefix(query, begin); found && !strings.HasPrefix(prompt, begin) {
@@ -128,8 +127,8 @@ func response(query, prompt string) (string, bool) {
 	return rest, ok
 }
 
-// cutLoosely cuts prompt off the front of query where only spaces differ, as
-// they do behind tokenizers that clean up after decoding.
+// cutLoosely cuts prompt off the front of query if only spaces differ, as with tokenizers that
+// clean up spaces after decoding.
 func cutLoosely(query, prompt string) (string, bool) {
 	body := strings.TrimRightFunc(prompt, unicode.IsSpace)
 	at := 0
@@ -147,18 +146,18 @@ func cutLoosely(query, prompt string) (string, bool) {
 	return strings.TrimPrefix(query[at:], prompt[len(body):]), body != ""
 }
 
-// leastTail is how many bytes of a prompt must be there to know it by its end.
+// leastTail is the smallest length, in bytes, of an end that identifies a prompt.
 const leastTail = 32
 
-// cutTail cuts the end of prompt off the front of query: OpenRLHF drops the
-// beginning of a prompt that is too long. The longest end counts, found in
-// linear time (Knuth, Morris and Pratt 1977).
+// cutTail cuts the end of prompt off the front of query, because OpenRLHF drops the beginning
+// of a prompt that is too long. It uses the longest matching end, which it finds in linear time
+// (Knuth, Morris and Pratt 1977).
 func cutTail(query, prompt string) (string, bool) {
 	if len(prompt) > len(query) {
 		prompt = prompt[len(prompt)-len(query):]
 	}
 	head := query[:len(prompt)]
-	border := make([]int32, len(head)+1) // border[i]: the longest end of head[:i] that also begins it
+	border := make([]int32, len(head)+1) // border[i]: the length of the longest end of head[:i] that also begins it
 	k := int32(0)
 	for i := 1; i < len(head); i++ {
 		for k > 0 && head[i] != head[k] {
@@ -181,15 +180,15 @@ func cutTail(query, prompt string) (string, bool) {
 	return query[k:], k >= leastTail
 }
 
-// openRewards is the answer of OpenRLHF's own server (serve_rm.py).
+// openRewards is the response format of OpenRLHF's own server (serve_rm.py).
 type openRewards struct {
 	Rewards []*decimal           `json:"rewards"`
 	Scores  []*decimal           `json:"scores"`
 	Extra   map[string][]decimal `json:"extra_logs"`
 }
 
-// decimal is a number that Python reads as a float. Of whole numbers, torch.tensor
-// would make another type than of the rest of a batch.
+// decimal is a number that Python decodes as a float. From integers, torch.tensor would make a
+// tensor of another type than from the rest of a batch.
 type decimal float64
 
 // MarshalJSON writes 1 as 1.0.
@@ -201,13 +200,12 @@ func (d decimal) MarshalJSON() ([]byte, error) {
 	return text, err
 }
 
-// rewards answers all queries. extra_logs holds the same name in every answer:
-// the trainer fails on samples that do not have the names of the first
-// (experience.py: make_experience_batch), so metrics, which an unscored
-// evaluation has not, are no part of it. A single query without a score is
-// answered with null itself in the place of the lists: the client takes it for a
-// sample without a reward, where a list with null in it would end the trainer in
-// torch.tensor.
+// rewards answers all queries. extra_logs must have the same names in every response, because
+// the trainer fails on samples that lack a name of the first one (experience.py:
+// make_experience_batch). So it contains no metrics, which evaluations without a score lack.
+// For a single query without a score, null replaces the lists themselves: the client accepts
+// that as a sample without a reward, whereas a list that contains null would crash the trainer
+// in torch.tensor.
 func rewards(results []scoring.Result, scores []*float64) ([]byte, error) {
 	r := openRewards{Rewards: decimals(scores), Scores: decimals(scores)}
 	flags := make([]decimal, len(results))

@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// part is the union of what the parts of an item's content hold.
+// part is the union of the fields of content parts.
 type part struct {
 	Type    string `json:"type"`
 	Text    string `json:"text"`
@@ -17,9 +17,9 @@ type part struct {
 	Detail  string `json:"detail"`
 }
 
-// content reads the content of an item: a string, or parts, of which those of
-// the Responses API become those of chat messages and others stay as they are.
-// text is the text of all parts.
+// content reads the content of an item, which is a string or a list of parts. Parts of the
+// Responses API become parts of chat messages; other parts stay unchanged. text is the text of
+// all parts.
 func (w *conversation) content(where string, raw json.RawMessage) (content rl.Content, text string) {
 	if len(raw) > 0 && raw[0] == '"' {
 		s, _ := w.text(where, raw)
@@ -54,7 +54,7 @@ func (w *conversation) content(where string, raw json.RawMessage) (content rl.Co
 		return rl.Text(said.String()), said.String()
 	}
 	if parts, err := json.Marshal(chat); err != nil || strictjson.Unmarshal(parts, &content) != nil {
-		w.wrong(where, "its parts cannot be read", "a part has a type, and its text is a string")
+		w.wrong(where, "the parts cannot be read", "send parts with a type, and with text as a string")
 	}
 	return content, said.String()
 }

@@ -1,12 +1,11 @@
-// Package shape reads the requests that other tools send to a reward server
-// and writes the answers that they expect: pure functions between bytes,
-// trajectories and results. Each tool is a Peer; the request is theirs, the
-// score is Merit's.
+// Package shape decodes requests that other tools send to a reward server, and encodes the
+// responses that they expect. It consists of pure functions between bytes, trajectories and
+// results. Each tool is a Peer.
 //
-// What these peers can carry is a number. An evaluation without a score is
-// answered as OnUnscored says, and never by itself with 0.
+// These tools accept only a number as a score. OnUnscored determines the response for an
+// evaluation without a score; it is never 0 by default.
 //
-// The shapes were taken from the peers' own code:
+// The formats were taken from the tools' own code:
 //
 //   - eval-protocol 0.3.33: eval_protocol/reward_function.py (RewardFunction in
 //     mode "remote", the client), generic_server.py (the server that it was
@@ -30,20 +29,20 @@ import (
 	"github.com/merit-rl/merit/core/scoring"
 )
 
-// Peer is a tool that calls reward servers in a shape of its own.
+// Peer is a tool that calls reward servers in its own format.
 type Peer string
 
-// The closed set of peers.
+// All peers.
 const (
 	EvalProtocol Peer = "eval-protocol"
 	OpenRLHF     Peer = "OpenRLHF"
 	NeMoGym      Peer = "NeMo Gym"
 )
 
-// Peers lists the closed set.
+// Peers lists all peers.
 var Peers = []Peer{EvalProtocol, OpenRLHF, NeMoGym}
 
-// Verb is the last part of the path that the peer calls.
+// Verb returns the last part of the path that the peer calls.
 func (p Peer) Verb() string {
 	switch p {
 	case EvalProtocol:
@@ -54,8 +53,7 @@ func (p Peer) Verb() string {
 	return "verify"
 }
 
-// noNull says why the peer cannot take null in the place of a score; it is
-// empty if it can.
+// noNull returns why the peer cannot accept null as a score, or "" if it can.
 func (p Peer) noNull() string {
 	switch p {
 	case EvalProtocol:
@@ -66,26 +64,25 @@ func (p Peer) noNull() string {
 	return ""
 }
 
-// Options say how a request is read.
+// Options configure Decode.
 type Options struct {
-	Trajectories int // most in one request; 0 is without a bound
-	Bytes        int // most of one trajectory, without what no reward sees; 0 is without a bound
-	// GroundTruth is the field of a NeMo Gym row that holds the ground truth.
-	// By default it is ground_truth or, in a row without one, expected_answer.
+	Trajectories int // largest number in a request; 0 means unlimited
+	Bytes        int // largest size of one trajectory, counting what a reward can see; 0 means unlimited
+	// GroundTruth is the field of a NeMo Gym row that holds the ground truth. The default is
+	// ground_truth or, if a row lacks that, expected_answer.
 	GroundTruth string
 }
 
-// Request is a peer's request.
+// Request is a decoded request of a peer.
 type Request struct {
 	Peer         Peer
 	Trajectories []*rl.Trajectory
 
-	row object // of NeMo Gym, which wants it back
+	row object // for NeMo Gym, whose response repeats the request
 }
 
-// Decode reads the body of a request. Everything that is wrong with it is in
-// the error: a *fault.Error each, joined, of the boundary Data; the kind is
-// Exhausted for what is too large.
+// Decode decodes the body of a request. The error joins every problem as a *fault.Error with
+// the boundary Data. The kind is Exhausted if something is too large.
 func Decode(p Peer, body []byte, o Options) (*Request, error) {
 	d := &decoder{Options: o, peer: p}
 	r := &Request{Peer: p}
@@ -115,10 +112,10 @@ func Decode(p Peer, body []byte, o Options) (*Request, error) {
 	return r, nil
 }
 
-// Answer writes what the peer expects: results has one for each trajectory, in
-// order. unscored is how many of them have no score; if there are any and on
-// does not give the peer something in their place, the error says which, with
-// the kind Unscored; it may be retried if Merit and not the reward failed.
+// Answer encodes the response that the peer expects. results has one result per trajectory, in
+// order. unscored counts those without a score. If there are any and on provides no replacement
+// that the peer accepts, the error, of the kind Unscored, lists them. It can be retried if the
+// cause was Merit and not the reward.
 func (r *Request) Answer(results []scoring.Result, on OnUnscored) (body []byte, unscored int, err error) {
 	if len(results) != len(r.Trajectories) {
 		return nil, 0, &fault.Error{Boundary: fault.Data, Kind: fault.Internal,
@@ -147,10 +144,10 @@ func (r *Request) Answer(results []scoring.Result, on OnUnscored) (body []byte, 
 	return body, unscored, err
 }
 
-// quoted is how many evaluations without a score an error names.
+// quoted is how many evaluations without a score an error lists.
 const quoted = 3
 
-// failed says which evaluations have no score, and why.
+// failed returns the error that lists evaluations without a score.
 func (r *Request) failed(results []scoring.Result, unscored int, on OnUnscored) error {
 	what := fmt.Sprintf("%d of %d evaluations have no score", unscored, len(results))
 	named, retry := 0, false
@@ -166,9 +163,9 @@ func (r *Request) failed(results []scoring.Result, unscored int, on OnUnscored) 
 		}
 		retry = retry || x.Outcome == reward.Infrastructure
 	}
-	hint := "a failed reward is never 0: correct the reward, or choose what stands in the place of its score with ?on_unscored=NUMBER"
+	hint := "fix the reward, or set the number that replaces a missing score with ?on_unscored=NUMBER"
 	if why := r.Peer.noNull(); on.null && why != "" {
-		hint = fmt.Sprintf("%s cannot take null (%s): choose on_unscored=error or a number", r.Peer, why)
+		hint = fmt.Sprintf("use on_unscored=error or a number; %s does not accept null (%s)", r.Peer, why)
 	}
 	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Unscored, What: what, Hint: hint, Retry: retry}
 }

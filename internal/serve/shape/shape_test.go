@@ -19,14 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "write the trajectories of the recordings anew")
 
-// recording is what testdata/record.py wrote of a peer's own client.
+// recording is the output of testdata/record.py for a peer's own client.
 type recording struct {
 	Client string          `json:"client"`
 	Path   string          `json:"path"`
 	Body   json.RawMessage `json:"body"`
 }
 
-// recorded returns the requests in which something is scored, by file.
+// recorded returns the requests that score something, by file.
 func recorded(t testing.TB) map[string]recording {
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func recorded(t testing.TB) map[string]recording {
 	return all
 }
 
-// peerAt is the peer that calls a path.
+// peerAt returns the peer that calls a path.
 func peerAt(t testing.TB, path string) shape.Peer {
 	for _, p := range shape.Peers {
 		if "/"+p.Verb() == path {
@@ -57,8 +57,8 @@ func peerAt(t testing.TB, path string) shape.Peer {
 	return ""
 }
 
-// Promise: what the peers' own clients send becomes the conversation that took
-// place, with its ground truth and its columns.
+// Promise: requests of the peers' own clients become the original conversation, with its ground
+// truth and its columns.
 func TestRecordings(t *testing.T) {
 	all := recorded(t)
 	require.Len(t, all, 6)
@@ -80,7 +80,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// results are n that are scored, the last of them unless good is n.
+// results returns n results that are scored, except the last one unless good is n.
 func results(n, good int, why reward.Outcome) []scoring.Result {
 	var all []scoring.Result
 	for i := range n {
@@ -109,9 +109,8 @@ const (
 		"content": [{"type": "output_text", "text": "4"}]}]}, "expected_answer": "4", "length": 3}`
 )
 
-// Promise: a scored trajectory is answered in the peer's form.
-// Promise: one without a score is answered with what the operator chose, and
-// marked wherever the peer has a place for it.
+// Promise: a scored trajectory is answered in the peer's format. One without a score gets what the
+// operator chose, and is marked wherever the peer has a field for it.
 func TestAnswers(t *testing.T) {
 	const echo = `"responses_create_params":{"input":"2+2?"},"response":{"id":"r","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"4"}]}]},"expected_answer":"4","length":3`
 	for _, c := range []struct {
@@ -144,8 +143,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Promise: NeMo Gym gets back every field of the row, in order and spelled as it
-// was, and metrics as fields, of which its profiles are made.
+// Promise: NeMo Gym gets back every field of the row, in order and unchanged, and metrics as
+// fields, which its profiles use.
 func TestVerifiedRow(t *testing.T) {
 	row := `{"reward": 3, "a": 1.50, "responses_create_params": {"input": "<&>"}, "response": {"output": []}, "_ng_task_index": 12345678901234567890}`
 	r, err := shape.Decode(shape.NeMoGym, []byte(row), shape.Options{})
@@ -159,8 +158,8 @@ func TestVerifiedRow(t *testing.T) {
 	require.Equal(t, string(got), string(again))
 }
 
-// Promise: without a choice of the operator, an evaluation without a score is an
-// error that names it and its outcome; it may succeed later only if Merit failed.
+// Promise: by default, an evaluation without a score is an error that names it and its outcome,
+// and that may be retried only if Merit failed.
 func TestUnscoredIsAnError(t *testing.T) {
 	r, err := shape.Decode(shape.OpenRLHF, []byte(openBody), shape.Options{})
 	require.NoError(t, err)
@@ -174,16 +173,16 @@ func TestUnscoredIsAnError(t *testing.T) {
 	require.True(t, fault.Retryable(err))
 }
 
-// Promise: null goes only to the peers whose clients can read it.
+// Promise: null is sent only to peers whose clients accept it.
 func TestNull(t *testing.T) {
 	for peer, body := range map[shape.Peer]string{shape.EvalProtocol: evalBody, shape.NeMoGym: nemoBody} {
-		require.ErrorContains(t, on(t, "null").For(peer), "cannot take null")
+		require.ErrorContains(t, on(t, "null").For(peer), "does not accept null")
 		require.NoError(t, on(t, "-1").For(peer))
 		r, err := shape.Decode(peer, []byte(body), shape.Options{})
 		require.NoError(t, err)
 		_, _, err = r.Answer(results(1, 0, reward.Timeout), on(t, "null"))
 		require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Unscored))
-		require.Contains(t, fault.As(err).Hint, "cannot take null")
+		require.Contains(t, fault.As(err).Hint, "does not accept null")
 		_, unscored, err := r.Answer(results(1, 1, ""), on(t, "null"))
 		require.NoError(t, err)
 		require.Zero(t, unscored)
@@ -191,7 +190,7 @@ func TestNull(t *testing.T) {
 	require.NoError(t, on(t, "null").For(shape.OpenRLHF))
 }
 
-// Promise: on_unscored is null, error or a finite number and nothing else.
+// Promise: on_unscored accepts only null, error or a finite number.
 func TestParseOnUnscored(t *testing.T) {
 	for text, want := range map[string]string{"": "error", "error": "error", "null": "null", "0": "0", "-1.5": "-1.5", "1e-3": "0.001"} {
 		o := on(t, text)
@@ -209,7 +208,7 @@ func TestParseOnUnscored(t *testing.T) {
 	}
 }
 
-// Promise: a whole number is a float for Python.
+// Promise: Python reads an integral score as a float.
 func TestDecimals(t *testing.T) {
 	for _, number := range []string{"1", "-0", "1e300", "100000000", "0.1"} {
 		r, err := shape.Decode(shape.OpenRLHF, []byte(oneBody), shape.Options{})

@@ -8,14 +8,14 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// OnUnscored says what a peer is answered where an evaluation has no score.
-// The zero value is an error.
+// OnUnscored determines what a peer receives for an evaluation without a score. The zero value
+// responds with an error.
 type OnUnscored struct {
 	null   bool
 	number *float64
 }
 
-// ParseOnUnscored reads null, error or a finite number; an empty text is error.
+// ParseOnUnscored parses null, error or a finite number. An empty text means error.
 func ParseOnUnscored(text string) (OnUnscored, error) {
 	switch text {
 	case "", "error":
@@ -31,19 +31,19 @@ func ParseOnUnscored(text string) (OnUnscored, error) {
 	return OnUnscored{number: &x}, nil
 }
 
-// For returns an error if the peer cannot take what o answers.
+// For returns an error if the peer does not accept what o provides.
 func (o OnUnscored) For(p Peer) error {
 	if why := p.noNull(); o.null && why != "" {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "on_unscored",
-			What: fmt.Sprintf("%s cannot take null: %s", p, why), Hint: "use error or a finite number, such as -1"}
+			What: fmt.Sprintf("%s does not accept null: %s", p, why), Hint: "use error or a finite number, such as -1"}
 	}
 	return nil
 }
 
-// answers reports whether o gives something in the place of a score.
+// answers reports whether o provides a replacement for a score.
 func (o OnUnscored) answers() bool { return o.null || o.number != nil }
 
-// Policy is the word for o without its number: null, error or number.
+// Policy returns null, error or number: the kind of o without its number.
 func (o OnUnscored) Policy() string {
 	if o.number != nil {
 		return "number"
@@ -51,7 +51,7 @@ func (o OnUnscored) Policy() string {
 	return o.String()
 }
 
-// String gives the text from which o was read.
+// String returns the text form of o.
 func (o OnUnscored) String() string {
 	switch {
 	case o.null:
@@ -62,11 +62,11 @@ func (o OnUnscored) String() string {
 	return "error"
 }
 
-// UnmarshalText reads o as ParseOnUnscored does, for configurations.
+// UnmarshalText parses o like ParseOnUnscored, for configurations.
 func (o *OnUnscored) UnmarshalText(text []byte) (err error) {
 	*o, err = ParseOnUnscored(string(text))
 	return err
 }
 
-// MarshalText gives the text from which o was read.
+// MarshalText returns the text form of o.
 func (o OnUnscored) MarshalText() ([]byte, error) { return []byte(o.String()), nil }

@@ -10,20 +10,20 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Busy is the error of what would be admitted later: a limit is used up.
+// Busy is the error of a request that would be admitted later, because a limit is exhausted.
 type Busy struct {
-	Err        *fault.Error  // of the kind fault.Exhausted: which limit, its value and where to raise it
-	RetryAfter time.Duration // when to ask again, in whole seconds, at least one
-	Flood      bool          // it was refused many times already and asks all the same
+	Err        *fault.Error  // of the kind fault.Exhausted; names the limit, its value and where to raise it
+	RetryAfter time.Duration // when to retry, in whole seconds, at least one
+	Flood      bool          // the client keeps sending although many of its requests were refused
 }
 
-// Error says which limit is used up.
+// Error returns the text of Err.
 func (b *Busy) Error() string { return b.Err.Error() }
 
 // Unwrap returns Err.
 func (b *Busy) Unwrap() error { return b.Err }
 
-// The limits that refuse, as usage and metrics name them.
+// The limits that refuse requests, by their names in usage and metrics.
 const (
 	byRequests = "requests_per_second"
 	byFuel     = "fuel_per_second"
@@ -32,20 +32,19 @@ const (
 	byUnderWay = "requests"
 )
 
-// FuelPerByte is what a byte of a request's body counts for against
-// fuel_per_second, as it comes and before it is decoded: about what decoding and
-// checking it takes of a processor. It is not in the fuel of usage, which is that
-// of evaluations.
+// FuelPerByte is what a byte of a request's body counts against fuel_per_second when it is
+// received. It is about the CPU time for decoding and checking the byte. The fuel in usage does
+// not include it; that is the fuel of evaluations.
 const FuelPerByte = 32
 
-// Request counts one request, or refuses it with a *Busy.
+// Request counts a request, or refuses it with a *Busy.
 func (t *Tenant) Request() error {
 	a, now := t.account, time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t.meter.request()
 	if d := a.requests.wait(now, 1); d > 0 {
-		err := t.busy(byRequests, a.limits.RequestsPerSecond, "the requests of this second are used up", d)
+		err := t.busy(byRequests, a.limits.RequestsPerSecond, "the requests for this second are used up", d)
 		err.Flood = !a.refusals.Allow()
 		return err
 	}
@@ -53,14 +52,14 @@ func (t *Tenant) Request() error {
 	return nil
 }
 
-// Enter counts a request as under way until leave is called, or refuses it with a
-// *Busy where as many as most are.
+// Enter counts a request as running until leave is called. If most requests are running, it
+// returns a *Busy.
 func (t *Tenant) Enter(most int) (leave func(), err error) {
 	a := t.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.underWay >= most {
-		return nil, t.busy(byUnderWay, most, "as many requests as may be are under way", time.Second)
+		return nil, t.busy(byUnderWay, most, "the largest number of simultaneous requests is reached", time.Second)
 	}
 	a.underWay++
 	return sync.OnceFunc(func() {
@@ -70,49 +69,48 @@ func (t *Tenant) Enter(most int) (leave func(), err error) {
 	}), nil
 }
 
-// Afford refuses with a *Busy what would be read while fuel is owed. What is let in
-// is answered, whatever it takes: no request is too large to be ever paid.
+// Afford returns a *Busy while fuel is owed, so that no more input is read. An admitted request
+// is answered whatever it costs, so no request is too large to ever be paid for.
 func (t *Tenant) Afford() error {
 	a := t.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if d := a.fuel.wait(time.Now(), 0); d > 0 {
-		return t.busy(byFuel, a.limits.FuelPerSecond, "fuel was used faster than it is given", d)
+		return t.busy(byFuel, a.limits.FuelPerSecond, "fuel was used faster than fuel_per_second allows", d)
 	}
 	return nil
 }
 
-// Admit accepts as many trajectories into the queue, or none: a *Busy says when
-// to ask again, and a *fault.Error of the kind fault.Exhausted that there are
-// more than the queue ever holds. Release must be called when they are
-// answered; more calls of it do nothing.
+// Admit accepts all the trajectories into the queue, or none. It returns a *Busy if a retry can
+// succeed, and a *fault.Error of the kind fault.Exhausted if there are more than the queue can
+// ever hold. Call release when they are answered; further calls do nothing.
 func (t *Tenant) Admit(trajectories int) (release func(), err error) {
 	a := t.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if most := a.limits.Queue; trajectories > most {
 		t.meter.refuse(byQueue)
-		return nil, refused(fault.Exhausted, "limits.queue", fmt.Sprintf("%d trajectories at one time are more than the %d that tenant %s may have in the queue", trajectories, most, t.Name),
-			"send fewer in a request, or as a stream; the operator raises limits.queue in the tenants' file")
+		return nil, refused(fault.Exhausted, "limits.queue", fmt.Sprintf("%d trajectories exceed the %d that tenant %s may have in the queue", trajectories, most, t.Name),
+			"send fewer in a request, or send a stream, or ask the operator to raise limits.queue in the tenants file")
 	}
 	if a.queued+trajectories > a.limits.Queue {
-		return nil, t.busy(byQueue, a.limits.Queue, fmt.Sprintf("%d trajectories wait already", a.queued), time.Second)
+		return nil, t.busy(byQueue, a.limits.Queue, fmt.Sprintf("%d trajectories are already queued", a.queued), time.Second)
 	}
 	a.queued += trajectories
 	return t.releaser(trajectories), nil
 }
 
-// Hold takes bytes of the memory that all tenants share for requests, of which
-// one may hold most: who sends large ones that never end keeps nobody out. A
-// tenant that holds nothing may have any one request. The error is a *Busy.
+// Hold reserves bytes of the memory that all tenants share for requests. One tenant may hold at
+// most most bytes, so that unfinished large requests do not keep others out. A tenant that
+// holds nothing may reserve any size. The error is a *Busy.
 func (t *Tenant) Hold(bytes, most int64) (release func(), err error) {
 	a := t.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.held > 0 && a.held+bytes > most {
 		t.meter.refuse(byMemory)
-		e := refused(fault.Exhausted, "limits."+byMemory, fmt.Sprintf("the requests of tenant %s hold %d bytes of the %d that one tenant may", t.Name, a.held, most),
-			"ask again when others of yours are answered, or send less at one time; the operator raises limits.memory of the server")
+		e := refused(fault.Exhausted, "limits."+byMemory, fmt.Sprintf("the requests of tenant %s hold %d of the %d bytes that one tenant may hold", t.Name, a.held, most),
+			"retry when your other requests are answered, or send less in a request, or ask the operator to raise the server's limits.memory")
 		e.Retry = true
 		return nil, &Busy{Err: e, RetryAfter: time.Second}
 	}
@@ -134,17 +132,17 @@ func (t *Tenant) releaser(n int) func() {
 	})
 }
 
-// busy is the error of a limit that is used up for d.
+// busy returns the error of a limit that is exhausted for d.
 func (t *Tenant) busy(limit string, value any, what string, d time.Duration) *Busy {
 	t.meter.refuse(limit)
 	seconds := max((d+time.Second-1)/time.Second, 1)
 	e := refused(fault.Exhausted, "limits."+limit, fmt.Sprintf("%s: tenant %s has %v", what, t.Name, value),
-		fmt.Sprintf("ask again in %d s; the operator raises limits.%s in the tenants' file", seconds, limit))
+		fmt.Sprintf("retry in %d s, or ask the operator to raise limits.%s in the tenants file", seconds, limit))
 	e.Retry = true
 	return &Busy{Err: e, RetryAfter: seconds * time.Second}
 }
 
-// Repay waits until no fuel is owed. The error is that of ctx.
+// Repay waits until no fuel is owed. It returns the error of ctx.
 func (t *Tenant) Repay(ctx context.Context) error {
 	for {
 		t.account.mu.Lock()
@@ -159,8 +157,8 @@ func (t *Tenant) Repay(ctx context.Context) error {
 	}
 }
 
-// Wait admits one trajectory of a stream: where Admit refuses, it waits. The
-// error is that of ctx.
+// Wait admits one trajectory of a stream. It waits where Admit would refuse. It returns the
+// error of ctx.
 func (t *Tenant) Wait(ctx context.Context) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -194,7 +192,7 @@ func (t *Tenant) Wait(ctx context.Context) (release func(), err error) {
 	return nil, context.Cause(ctx)
 }
 
-// next gives places in the queue to those who wait.
+// next gives free places in the queue to waiting streams.
 func (a *account) next() {
 	for len(a.waiting) > 0 && a.queued < a.limits.Queue {
 		o := a.waiting[0]
@@ -205,7 +203,7 @@ func (a *account) next() {
 	}
 }
 
-// charge takes fuel that was used.
+// charge subtracts fuel that was used.
 func (a *account) charge(now time.Time, fuel float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// only returns the tenant of a registry of one.
+// only returns the tenant of a registry with one tenant.
 func only(t *testing.T, l tenant.Limits) *tenant.Tenant {
 	t.Helper()
 	who, err := tenant.Local(l).Authenticate("")
@@ -23,7 +23,7 @@ func only(t *testing.T, l tenant.Limits) *tenant.Tenant {
 	return who
 }
 
-// busy holds err to a refusal by a limit, for so long.
+// busy checks that err is a refusal by a limit, with the given time to retry.
 func busy(t *testing.T, err error, limit string, after time.Duration) {
 	t.Helper()
 	var b *tenant.Busy
@@ -32,12 +32,11 @@ func busy(t *testing.T, err error, limit string, after time.Duration) {
 	f := fault.As(err)
 	require.ErrorIs(t, err, fault.Of(fault.Server, fault.Exhausted))
 	require.Equal(t, "limits."+limit, f.Where)
-	require.Contains(t, f.Hint, "the operator raises limits."+limit)
+	require.Contains(t, f.Hint, "ask the operator to raise limits."+limit)
 	require.True(t, f.Retry)
 }
 
-// Promise: requests are let in at the rate of the limit, and who is refused
-// knows when to come again.
+// Promise: requests are admitted at the rate of the limit, and a refusal tells when to retry.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		who := only(t, tenant.Limits{RequestsPerSecond: 2})
@@ -68,15 +67,14 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// Promise: the queue has a bound; what it can never hold is no matter of
-// waiting.
+// Promise: the queue is limited, and what it can never hold is refused without a time to retry.
 func TestQueue(t *testing.T) {
 	who := only(t, tenant.Limits{Queue: 10})
 	release, err := who.Admit(6)
 	require.NoError(t, err)
 	_, err = who.Admit(5)
 	busy(t, err, "queue", time.Second)
-	require.ErrorContains(t, err, "limits.queue: 6 trajectories wait already: tenant local has 10")
+	require.ErrorContains(t, err, "limits.queue: 6 trajectories are already queued: tenant local has 10")
 	_, err = who.Admit(11)
 	require.ErrorIs(t, err, fault.Of(fault.Server, fault.Exhausted))
 	var b *tenant.Busy
@@ -90,8 +88,8 @@ func TestQueue(t *testing.T) {
 	release()
 }
 
-// Promise: one tenant cannot take the memory that requests of all share, but
-// can always have one request.
+// Promise: one tenant cannot use up the memory for all tenants' requests, but can always have
+// one request.
 func TestHold(t *testing.T) {
 	registry := tenant.Local(tenant.Limits{})
 	who, err := registry.Authenticate("")
@@ -102,7 +100,7 @@ func TestHold(t *testing.T) {
 	var b *tenant.Busy
 	require.ErrorAs(t, err, &b)
 	require.Equal(t, time.Second, b.RetryAfter)
-	require.ErrorContains(t, err, "tenant local hold 300 bytes of the 100 that one tenant may")
+	require.ErrorContains(t, err, "tenant local hold 300 of the 100 bytes that one tenant may hold")
 	release()
 	release()
 	for range 4 {
@@ -114,8 +112,8 @@ func TestHold(t *testing.T) {
 	require.Equal(t, map[string]uint64{"memory": 2}, registry.Usage()[0].Refused)
 }
 
-// Promise: fuel is charged when it was used; while it is owed nothing is
-// admitted, and a stream waits as long.
+// Promise: fuel is charged when it was used. While it is owed nothing is admitted, and a stream
+// waits that long.
 func TestFuelDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		who := only(t, tenant.Limits{FuelPerSecond: 1000})
@@ -140,8 +138,8 @@ func TestFuelDebt(t *testing.T) {
 	})
 }
 
-// Promise: streams wait for places in the order in which they came, whoever
-// gives up leaves no gap, and no place is lost.
+// Promise: streams wait for places in order of arrival, a stream that gives up leaves no gap,
+// and no place is lost.
 func TestStreamsWaitForPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		who := only(t, tenant.Limits{Queue: 1})
@@ -183,7 +181,7 @@ func TestStreamsWaitForPlaces(t *testing.T) {
 	})
 }
 
-// scorer is a reward that is a function.
+// scorer is a reward made from a function.
 type scorer struct {
 	info reward.Info
 	do   func(ctx context.Context, t *rl.Trajectory) reward.Evaluation
@@ -194,7 +192,7 @@ func (s scorer) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluatio
 	return s.do(ctx, t)
 }
 
-// fixed is a reward that says the same of everything.
+// fixed is a reward that always returns the same result.
 func fixed(e reward.Evaluation) scorer {
 	return scorer{do: func(context.Context, *rl.Trajectory) reward.Evaluation { return e }}
 }

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// bucket fills at a rate, up to what flows in a second but no less than 1. What
-// is taken is taken: the level may fall below 0, which is a debt. A rate of 0
-// is no bound.
+// bucket is a token bucket. It fills at a rate, up to the amount of one second but at least 1.
+// Taking more than it holds is allowed and leaves a debt: a negative level. A rate of 0 means
+// unlimited.
 type bucket struct {
-	rate  float64 // a second
+	rate  float64 // per second
 	level float64
 	at    time.Time // of level
 }
 
 func (b *bucket) most() float64 { return max(b.rate, 1) }
 
-// set changes the rate. A bucket that had no bound starts full.
+// set changes the rate. A bucket that was unlimited starts full.
 func (b *bucket) set(rate float64) {
 	if now := time.Now(); b.rate > 0 {
 		b.fill(now)
@@ -33,7 +33,7 @@ func (b *bucket) fill(now time.Time) {
 	}
 }
 
-// wait returns how long it is until the bucket holds least; 0 if it does.
+// wait returns how long it takes until the bucket holds least, or 0 if it does.
 func (b *bucket) wait(now time.Time, least float64) time.Duration {
 	if b.rate == 0 {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// flow is the evaluations of one tenant.
+// flow tracks the evaluations of one tenant.
 type flow struct {
 	waiting     list.List // of *turn
 	running     int
@@ -14,13 +14,13 @@ type flow struct {
 	weight      float64
 	virtual     float64
 	usual       float64
-	at          int       // in Scheduler.ready; -1 if it is not there
-	ended       time.Time // when it last had nothing more to run
-	listed      bool      // in Scheduler.left
-	clean       time.Time // when it has waited for what was computed for nothing
+	at          int       // index in Scheduler.ready, or -1
+	ended       time.Time // when its last running evaluation ended
+	listed      bool      // whether it is in Scheduler.left
+	clean       time.Time // until when it waits to pay for wasted work
 }
 
-// flow returns the flow of a tenant, with the limits that hold now.
+// flow returns the flow of a tenant, updated with its current limits.
 func (s *Scheduler) flow(a *account) *flow {
 	a.mu.Lock()
 	concurrency, weight := a.limits.Concurrency, a.limits.Weight
@@ -38,8 +38,8 @@ func (s *Scheduler) flow(a *account) *flow {
 	return f
 }
 
-// cost is what an evaluation counts for: its fuel, or where nothing is metered,
-// as when its process died, its time, a unit a nanosecond.
+// cost returns what an evaluation counts for: its fuel or, if no fuel was metered because its
+// process died, its time in nanoseconds.
 func cost(fuel uint64, took time.Duration) float64 {
 	if fuel == 0 {
 		return float64(max(took, 1))
@@ -47,8 +47,8 @@ func cost(fuel uint64, took time.Duration) float64 {
 	return float64(fuel)
 }
 
-// flowHeap has the flow with the least virtual fuel first; among equals, such as
-// who comes back and who has waited, the one of which the least runs.
+// flowHeap orders flows by virtual fuel and, if equal, by running evaluations. Equal values
+// occur when a tenant that was idle resumes next to one that has waited.
 type flowHeap []*flow
 
 func (h flowHeap) Len() int { return len(h) }

@@ -10,9 +10,9 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Gate returns r for t: each evaluation waits for its turn, and its fuel is
-// charged to the tenant and counted for the key. It is a reward.GroupScorer if
-// r is one that compares the members of a group, for which it takes one slot.
+// Gate wraps r for t. Each evaluation waits for its turn, its fuel is charged to the tenant,
+// and it is counted for the key. The result is a reward.GroupScorer if r compares the members
+// of a group; a group takes one slot.
 func (s *Scheduler) Gate(t *Tenant, r reward.Scorer) reward.Scorer {
 	g := gate{Scorer: r, scheduler: s, tenant: t, flow: s.flow(t.account)}
 	if group, ok := r.(reward.GroupScorer); ok && r.Info().Group {
@@ -28,7 +28,7 @@ type gate struct {
 	flow      *flow
 }
 
-// Evaluate evaluates t in its turn. If ctx ends before, the outcome is
+// Evaluate evaluates t in its turn. If ctx is canceled before the turn, the outcome is
 // reward.Infrastructure.
 func (g gate) Evaluate(ctx context.Context, t *rl.Trajectory) (e reward.Evaluation) {
 	reserved, err := g.scheduler.enter(ctx, g.flow)
@@ -43,7 +43,7 @@ func (g gate) Evaluate(ctx context.Context, t *rl.Trajectory) (e reward.Evaluati
 	return g.Scorer.Evaluate(ctx, t)
 }
 
-// settle gives a slot back and charges what it was used for.
+// settle releases a slot and charges for its use.
 func (g gate) settle(reserved float64, began time.Time, fuel uint64) {
 	now := time.Now()
 	spent := cost(fuel, now.Sub(began))
@@ -74,11 +74,10 @@ func (g groupGate) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) 
 	return g.group.EvaluateGroup(ctx, members)
 }
 
-// Turn waits for the turn of other work of t that computes, such as opening a
-// reward, and counts for the time that it takes: in the order of turns, but not
-// against fuel_per_second, for time depends on what others do. Done must be
-// called when it has ended. Nothing that waits for another turn of t may wait
-// for it. The error is that of ctx.
+// Turn waits for a turn of t for other CPU work, such as opening a reward. The work counts by
+// its time in the order of turns, but not against fuel_per_second, because its time depends on
+// what others do. Call done when the work ends. Nothing that waits for another turn of t may
+// wait for this one. Turn returns the error of ctx.
 func (s *Scheduler) Turn(ctx context.Context, t *Tenant) (done func(), err error) {
 	g := gate{scheduler: s, tenant: t, flow: s.flow(t.account)}
 	reserved, err := s.enter(ctx, g.flow)
@@ -92,7 +91,7 @@ func (s *Scheduler) Turn(ctx context.Context, t *Tenant) (done func(), err error
 	}), nil
 }
 
-// unheard is the evaluation of what got no turn.
+// unheard returns the evaluation of a trajectory that got no turn.
 func unheard(err error) reward.Evaluation {
-	return reward.Evaluation{Outcome: reward.Infrastructure, Reason: "the request ended before its turn: " + err.Error()}
+	return reward.Evaluation{Outcome: reward.Infrastructure, Reason: "the request was canceled before its turn: " + err.Error()}
 }

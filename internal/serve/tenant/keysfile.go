@@ -14,8 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Keys returns the keys of all tenants of the tenants' file at path, in the
-// order in which they were made.
+// Keys returns the keys of all tenants of the tenants file at path, in order of creation.
 func Keys(path string) ([]Key, error) {
 	r, err := readKeys(KeysPath(path))
 	if err != nil {
@@ -24,9 +23,8 @@ func Keys(path string) ([]Key, error) {
 	return r.list, nil
 }
 
-// AddKey makes a key for a tenant of the tenants' file at path and stores what
-// may be kept of it in the file of the keys. The key itself is to be shown
-// once; nothing can show it again. A server knows it after a reload.
+// AddKey makes a key for a tenant of the tenants file at path and stores its hash in the key
+// file. Show the returned key once; it cannot be recovered. A server accepts it after a reload.
 func AddKey(path, tenant string, now time.Time) (key string, stored Key, err error) {
 	entries, err := readTenants(path)
 	if err != nil {
@@ -37,11 +35,11 @@ func AddKey(path, tenant string, now time.Time) (key string, stored Key, err err
 		names = append(names, e.Name)
 	}
 	if !slices.Contains(names, tenant) {
-		hint := "the tenants are " + strings.Join(names, ", ")
+		hint := "choose one of " + strings.Join(names, ", ")
 		if near := fault.Nearest(tenant, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return "", Key{}, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: path, What: fmt.Sprintf("there is no tenant %q", tenant), Hint: hint}
+		return "", Key{}, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: path, What: fmt.Sprintf("no tenant is named %q", tenant), Hint: hint}
 	}
 	key, id, sha256 := NewKey()
 	stored = Key{ID: id, Tenant: tenant, Created: now.UTC().Format(time.RFC3339), SHA256: sha256}
@@ -49,13 +47,13 @@ func AddKey(path, tenant string, now time.Time) (key string, stored Key, err err
 	return key, stored, err
 }
 
-// RevokeKey removes the key with this id, and returns what it was. A server
-// refuses it after a reload.
+// RevokeKey removes the key with an id and returns its entry. A server refuses the key after a
+// reload.
 func RevokeKey(path, id string) (was Key, err error) {
 	err = editKeys(path, func(list []Key) ([]Key, error) {
 		i := slices.IndexFunc(list, func(k Key) bool { return k.ID == id })
 		if i < 0 {
-			return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: KeysPath(path), What: fmt.Sprintf("there is no key %q", id), Hint: "list the keys to see their ids"}
+			return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: KeysPath(path), What: fmt.Sprintf("no key has the id %q", id), Hint: "list the keys with merit serve key list"}
 		}
 		was = list[i]
 		return slices.Delete(list, i, i+1), nil
@@ -65,8 +63,8 @@ func RevokeKey(path, id string) (was Key, err error) {
 
 const keysHead = "# Written by a program: the keys of the tenants, each as its SHA-256. Add and\n# revoke keys with the key commands of the server.\n"
 
-// editKeys changes the file of the keys: whole or not at all, one after
-// another. The lock is on the tenants' file, which is not replaced here.
+// editKeys changes the key file atomically, one change at a time. It locks the tenants file,
+// because the key file is replaced.
 func editKeys(path string, change func([]Key) ([]Key, error)) error {
 	lock, err := os.Open(path)
 	if err == nil {
@@ -95,5 +93,5 @@ func editKeys(path string, change func([]Key) ([]Key, error)) error {
 }
 
 func cannotWrite(path string, err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: path, What: "cannot be written", Err: err, Hint: "check the folder's permissions and the space on the disk"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: path, What: "the file cannot be written", Err: err, Hint: "check the folder's permissions and the free disk space"}
 }

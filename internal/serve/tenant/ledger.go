@@ -14,30 +14,30 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Ledger is the accounting file of a server, JSON lines: one for each key and
-// interval in which something was done. It is safe for concurrent use.
+// Ledger is the accounting file of a server. It consists of JSON lines, one for each key and
+// interval with any activity. It is safe for concurrent use.
 type Ledger struct {
 	path     string
 	registry *Registry
 
 	mu    sync.Mutex
 	file  *os.File
-	end   int64 // of the whole lines
+	end   int64 // offset of the end of the last whole line
 	from  time.Time
-	known map[[2]string]Usage // what the file has of this process
+	known map[[2]string]Usage // what the file contains of this process
 }
 
 // entryLine is a line of the file.
 type entryLine struct {
 	Usage
-	// Carried says that the line sums up files before this one: it is for the
-	// totals of a server, and no use of its interval.
+	// Carried means that the line sums up earlier files. It counts toward the server's totals,
+	// but not as usage of its interval.
 	Carried bool `json:"carried,omitempty"`
 }
 
-// OpenLedger opens the accounting file at path, or makes it, and gives the
-// registry what it has counted: totals survive a restart. A line that was torn
-// when a machine died is cut off.
+// OpenLedger opens or creates the accounting file at path and passes its totals to the
+// registry, so that they survive a restart. It cuts off an incomplete last line, which a
+// machine that crashed may have left.
 func OpenLedger(path string, r *Registry) (*Ledger, error) {
 	l := &Ledger{path: path, registry: r, from: time.Now(), known: map[[2]string]Usage{}}
 	before, err := l.open()
@@ -53,7 +53,7 @@ func OpenLedger(path string, r *Registry) (*Ledger, error) {
 	return l, nil
 }
 
-// open opens the file and returns what it counts.
+// open opens the file and returns its totals.
 func (l *Ledger) open() (tally, error) {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *Ledger) open() (tally, error) {
 	}
 	before, end, err := newTally(), int64(0), unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err != nil {
-		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: l.path, What: "another server keeps its accounts here", Err: err, Hint: "give each server an accounting file of its own"}
+		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: l.path, What: "another server uses this accounting file", Err: err, Hint: "use a different accounting file for each server"}
 	} else {
 		end, err = readLedger(l.path, f, func(line entryLine) { before.add(line.Usage) })
 	}
@@ -76,8 +76,8 @@ func (l *Ledger) open() (tally, error) {
 	return before, nil
 }
 
-// Record writes what was done since it was last called, and syncs the file.
-// After an error nothing is written, and the next call writes it all.
+// Record writes what happened since its last successful call and syncs the file. After an
+// error, nothing is written, and the next call writes everything.
 func (l *Ledger) Record() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *Ledger) Record() error {
 func (l *Ledger) record(now time.Time) error {
 	all := l.registry.counted()
 	from, to := l.from.UTC(), now.UTC()
-	if to.Before(from) { // the clock was set back
+	if to.Before(from) { // the clock went back
 		to = from
 	}
 	var text []byte
@@ -126,8 +126,8 @@ func (l *Ledger) append(text []byte) error {
 	return nil
 }
 
-// Keep records every interval until ctx ends. What cannot be written is told to
-// failed and tried again with the next interval.
+// Keep calls Record at every interval until ctx is canceled. It passes errors to failed and
+// tries again at the next interval.
 func (l *Ledger) Keep(ctx context.Context, every time.Duration, failed func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -143,9 +143,8 @@ func (l *Ledger) Keep(ctx context.Context, every time.Duration, failed func(erro
 	}
 }
 
-// Reopen opens the file at the path again, for a program that rotates it by
-// renaming: the old file gets what was done so far, and the new one begins with
-// the totals.
+// Reopen opens the file at the path again, for a program that rotates it by renaming. The old
+// file gets all usage so far, and the new one begins with the totals.
 func (l *Ledger) Reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +162,7 @@ func (l *Ledger) Reopen() error {
 		return err
 	}
 	old.Close()
-	if len(found) > 0 { // it is another's: it stays as it is
+	if len(found) > 0 { // another server's file; leave it unchanged
 		return nil
 	}
 	var text []byte
@@ -177,7 +176,7 @@ func (l *Ledger) Reopen() error {
 	return l.append(text)
 }
 
-// current reports whether the path leads to the file that is open.
+// current reports whether the path refers to the open file.
 func (l *Ledger) current() (bool, error) {
 	is, err := os.Stat(l.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -193,7 +192,7 @@ func (l *Ledger) current() (bool, error) {
 	return os.SameFile(is, open), nil
 }
 
-// Close records what is left and closes the file.
+// Close records the remaining usage and closes the file.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -34,7 +34,7 @@ func work(t *testing.T, who *tenant.Tenant) {
 	who.Refuse()
 }
 
-// done is what n times work comes to.
+// done returns the usage after n calls of work.
 func done(n uint64, name, key string, from, to time.Time) tenant.Usage {
 	return tenant.Usage{
 		Tenant: name, Key: key, From: from, To: to, Requests: n, Fuel: 15 * n, Bytes: 100 * n,
@@ -42,7 +42,7 @@ func done(n uint64, name, key string, from, to time.Time) tenant.Usage {
 	}
 }
 
-// keyed makes a registry of two tenants with two keys for one of them.
+// keyed returns a registry of two tenants, with two keys for one of them.
 func keyed(t *testing.T) (path string, keys [3]string, ids [3]string) {
 	t.Helper()
 	path = write(t, two)
@@ -54,9 +54,8 @@ func keyed(t *testing.T) (path string, keys [3]string, ids [3]string) {
 	return path, keys, ids
 }
 
-// Promise: what is done with each key stands in the accounts, an interval a
-// line, without those in which nothing was done; totals survive a restart, and
-// a range of time can be read back.
+// Promise: the accounting file has a line per key and interval with activity. Totals survive a
+// restart, and a range of time can be read back.
 func TestLedger(t *testing.T) {
 	path, keys, ids := keyed(t)
 	book := filepath.Join(t.TempDir(), "usage.jsonl")
@@ -122,8 +121,8 @@ func byKey(all []tenant.Usage) map[string]tenant.Usage {
 	return out
 }
 
-// Promise: accounts that a dying machine left torn are whole again; damage
-// before whole lines is named with its line, and nobody writes over it.
+// Promise: an accounting file with an incomplete last line is repaired. Damage before whole
+// lines is reported with its line and not overwritten.
 func TestTornLedger(t *testing.T) {
 	testneeds.NotShort(t)
 	path, keys, _ := keyed(t)
@@ -210,7 +209,7 @@ func TestLedgerTriesAgain(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// Promise: a server records by itself, and what is done in its last moments
+// Promise: a server records usage by itself, including that of its last moments.
 // too.
 func TestLedgerKeeps(t *testing.T) {
 	path, keys, _ := keyed(t)
@@ -242,8 +241,7 @@ func TestLedgerKeeps(t *testing.T) {
 	})
 }
 
-// Promise: no line of accounts, however damaged, ends the program or comes back
-// as another.
+// Promise: no accounting line, however damaged, crashes the program or is read as another one.
 func FuzzLedger(f *testing.F) {
 	line, err := json.Marshal(done(3, "search", "key_0", noon, noon))
 	require.NoError(f, err)

@@ -12,18 +12,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// maxLine is the most bytes of a line of an accounting file.
+// maxLine is the longest line of an accounting file, in bytes.
 const maxLine = 1 << 16
 
-// ReadUsage sums the lines of accounting files that end after from and not
-// after to, by tenant and key, in their order. Zero times are no bound. Lines
-// that a rotation carried over count once: in the file that they come from.
+// ReadUsage adds up the lines of accounting files whose interval ends after from and not after
+// to, by tenant and key. A zero time means no bound. Lines that a rotation carried over count
+// only in their original file.
 func ReadUsage(from, to time.Time, paths ...string) ([]Usage, error) {
 	all := newTally()
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: path, What: "the accounts cannot be read", Err: err, Hint: "correct the path"}
+			return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: path, What: "the accounting file cannot be read", Err: err, Hint: "correct the path"}
 		}
 		_, err = readLedger(path, f, func(line entryLine) {
 			if !line.Carried && (from.IsZero() || line.To.After(from)) && (to.IsZero() || !line.To.After(to)) {
@@ -38,13 +38,12 @@ func ReadUsage(from, to time.Time, paths ...string) ([]Usage, error) {
 	return all.sorted(), nil
 }
 
-// readLedger tells each whole line and returns where they end: behind it is
-// what was torn when a machine died. A damaged line before a whole one is an
-// error.
+// readLedger calls tell for each whole line and returns the offset of their end. An incomplete
+// last line is ignored. A damaged line before a whole one is an error.
 func readLedger(path string, in io.Reader, tell func(entryLine)) (end int64, err error) {
 	r := bufio.NewReaderSize(in, maxLine)
 	var at int64
-	damaged := 0 // the first line that is
+	damaged := 0 // number of the first damaged line
 	for n := 1; ; n++ {
 		text, err := r.ReadSlice('\n')
 		at += int64(len(text))
@@ -52,7 +51,7 @@ func readLedger(path string, in io.Reader, tell func(entryLine)) (end int64, err
 		case errors.Is(err, io.EOF):
 			return end, nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return 0, &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "cannot be read", Err: err, Hint: "check the disk"}
+			return 0, &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "the accounting file cannot be read", Err: err, Hint: "check the disk"}
 		}
 		line, ok := decodeLine(text)
 		switch {
@@ -60,8 +59,8 @@ func readLedger(path string, in io.Reader, tell func(entryLine)) (end int64, err
 			damaged = n
 		case ok && damaged > 0:
 			return 0, &fault.Error{
-				Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("%s:%d", path, damaged), What: "is no line of accounts",
-				Hint: "correct or remove the line; or move the file away, and the server begins a new one",
+				Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("%s:%d", path, damaged), What: "the line is not a valid accounting entry",
+				Hint: "correct or remove the line, or move the file away so that the server starts a new one",
 			}
 		case ok:
 			tell(line)
@@ -70,7 +69,7 @@ func readLedger(path string, in io.Reader, tell func(entryLine)) (end int64, err
 	}
 }
 
-// decodeLine reads a line, which ends in a line feed.
+// decodeLine decodes a line, including its line feed.
 func decodeLine(text []byte) (entryLine, bool) {
 	var line entryLine
 	if err := strictjson.UnmarshalKnown(text, &line); err != nil || text[len(text)-1] != '\n' {

@@ -10,30 +10,30 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Registry knows the tenants and their keys. It is safe for concurrent use.
+// Registry holds the tenants and their keys. It is safe for concurrent use.
 type Registry struct {
 	path string // empty for Local
 	now  atomic.Pointer[state]
 
 	mu       sync.Mutex
-	accounts map[string]*account  // by name; what is gone from the file stays
+	accounts map[string]*account  // by name; tenants removed from the file stay
 	meters   map[[2]string]*meter // by tenant and key
-	past     map[[2]string]Usage  // what earlier processes have counted
+	past     map[[2]string]Usage  // counts of earlier processes
 }
 
-// state is what a registry says until it is reloaded.
+// state is what a registry knows until it is reloaded.
 type state struct {
-	list  []*Tenant // one for each tenant, without a key
+	list  []*Tenant // one entry per tenant, without a key
 	byKey map[sum]*Tenant
-	open  *Tenant // who needs no key; nil if all need one
+	open  *Tenant // the tenant that needs no key; nil if all need one
 }
 
 func newRegistry(path string) *Registry {
 	return &Registry{path: path, accounts: map[string]*account{}, meters: map[[2]string]*meter{}, past: map[[2]string]Usage{}}
 }
 
-// Load reads the tenants' file at path, and the file of the keys beside it. The
-// error joins every problem of both, each a *fault.Error with its line.
+// Load reads the tenants file at path and the key file next to it. The error joins every
+// problem of both, each a *fault.Error with its line.
 func Load(path string) (*Registry, error) {
 	r := newRegistry(path)
 	if err := r.Reload(); err != nil {
@@ -42,7 +42,7 @@ func Load(path string) (*Registry, error) {
 	return r, nil
 }
 
-// Local returns a registry of one tenant, "local", who needs no key.
+// Local returns a registry with one tenant, "local", that needs no key.
 func Local(l Limits) *Registry {
 	r := newRegistry("")
 	r.mu.Lock()
@@ -52,8 +52,8 @@ func Local(l Limits) *Registry {
 	return r
 }
 
-// Reload reads the files again, all or nothing: on an error everything stays as
-// it was. What runs goes on with what it has; the debts of a tenant stay.
+// Reload rereads the files. On an error everything stays unchanged. Running requests keep their
+// limits, and the debts of a tenant stay.
 func (r *Registry) Reload() error {
 	if r.path == "" {
 		return nil
@@ -76,7 +76,7 @@ func (r *Registry) Reload() error {
 	return nil
 }
 
-// Refusals of a tenant's requests, before who asks all the same is slowed down.
+// How many requests of a tenant are refused at full speed before its client is slowed down.
 const (
 	refusalsPerSecond = 10
 	refusalsAtOnce    = 50
@@ -100,10 +100,10 @@ func (r *Registry) tenant(name, key string, l Limits) *Tenant {
 	return &Tenant{Name: name, Key: key, Limits: l, account: a, meter: m}
 }
 
-// Tenants returns the tenants in the order of the file, without their keys.
+// Tenants returns the tenants in file order, without their keys.
 func (r *Registry) Tenants() []*Tenant { return slices.Clone(r.now.Load().list) }
 
-// Get returns a tenant by its name, without a key.
+// Get returns the tenant with a name, without a key.
 func (r *Registry) Get(name string) (*Tenant, bool) {
 	for _, t := range r.now.Load().list {
 		if t.Name == name {
@@ -113,8 +113,8 @@ func (r *Registry) Get(name string) (*Tenant, bool) {
 	return nil, false
 }
 
-// Authenticate returns who has the key. The error is a *fault.Error of the kind
-// fault.Missing without a key, and fault.Refused with one that is not known.
+// Authenticate returns the tenant of a key. The error is a *fault.Error, of the kind
+// fault.Missing without a key and fault.Refused for an unknown key.
 func (r *Registry) Authenticate(key string) (*Tenant, error) {
 	s := r.now.Load()
 	if s.open != nil {
@@ -128,11 +128,11 @@ func (r *Registry) Authenticate(key string) (*Tenant, error) {
 			return t, nil
 		}
 	}
-	return nil, refused(fault.Refused, "authorization", "the key is not known", "check that it is whole; it may have been revoked, or be of another server")
+	return nil, refused(fault.Refused, "authorization", "the key is unknown", "check that it is complete; it may have been revoked or belong to another server")
 }
 
-// Usage returns what was done with each key since the registry was made and,
-// with a ledger, before, in order of tenants and keys.
+// Usage returns the usage of each key since the registry was created and, with a ledger,
+// before, sorted by tenant and key.
 func (r *Registry) Usage() []Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()

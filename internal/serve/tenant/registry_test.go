@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// write makes a tenants' file in a folder of its own.
+// write creates a tenants file in a new folder.
 func write(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tenants.yaml")
@@ -35,8 +35,8 @@ tenants:
   - name: ads
 `
 
-// Promise: a key leads to its tenant with its limits, several keys of one
-// tenant may be in use, and what is on the disk cannot be used as a key.
+// Promise: a key identifies its tenant with its limits, a tenant may have several keys, and
+// what is stored on disk cannot be used as a key.
 func TestKeys(t *testing.T) {
 	path := write(t, two)
 	first, stored, err := tenant.AddKey(path, "search", noon)
@@ -95,7 +95,7 @@ func TestKeys(t *testing.T) {
 	require.Len(t, left, 2)
 }
 
-// Promise: two who edit the keys at one time lose none.
+// Promise: concurrent edits of the keys lose none.
 func TestKeysAreEditedOneAfterAnother(t *testing.T) {
 	path := write(t, two)
 	var wg sync.WaitGroup
@@ -122,15 +122,15 @@ func TestKeysAreEditedOneAfterAnother(t *testing.T) {
 	}
 }
 
-// Promise: whoever asks for a key of nobody, or to revoke none, is told what
-// there is.
+// Promise: a key for an unknown tenant, or the revocation of an unknown key, is an error that
+// names what exists.
 func TestKeysOfNobody(t *testing.T) {
 	path := write(t, two)
 	_, _, err := tenant.AddKey(path, "serch", noon)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	require.Equal(t, `did you mean "search"?`, fault.As(err).Hint)
 	_, _, err = tenant.AddKey(path, "finance", noon)
-	require.Equal(t, "the tenants are search, ads", fault.As(err).Hint)
+	require.Equal(t, "choose one of search, ads", fault.As(err).Hint)
 	_, err = tenant.RevokeKey(path, "key_0")
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	_, err = tenant.RevokeKey(filepath.Join(t.TempDir(), "none.yaml"), "key_0")
@@ -139,7 +139,7 @@ func TestKeysOfNobody(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 }
 
-// Promise: every problem of both files is named at once, with its line.
+// Promise: every problem of both files is reported at once, with its line.
 func TestProblemsOfTheFiles(t *testing.T) {
 	path := write(t, `tenants:
   - name: search
@@ -157,8 +157,8 @@ func TestProblemsOfTheFiles(t *testing.T) {
 		`tenants.yaml:4: tenants[0].limits.queue: -1 is not allowed`,
 		`tenants.yaml:5: tenants[0].limits.fuel_per_second: must be a whole number that is not negative, not -3`,
 		`tenants.yaml:6: tenants[0].limits.weight: must be a finite number, not .inf`,
-		`tenants.yaml:7: tenants[1].name: "search" is the name of tenants[0] as well`,
-		`tenants.yaml:8: tenants[2].name: "Ad Team" is no name of a tenant`,
+		`tenants.yaml:7: tenants[1].name: "search" is also the name of tenants[0]`,
+		`tenants.yaml:8: tenants[2].name: "Ad Team" is not a valid tenant name`,
 		`tenants.yaml:9: tenants[2].limts: unknown key`,
 		`tenants.yaml:10: tenants[3].limits.concurrency: must be a whole number, not 1.5`,
 		`tenants.yaml:10: tenants[3].limits.requests_per_second: must be a finite number, not .nan`,
@@ -177,14 +177,14 @@ func TestProblemsOfTheFiles(t *testing.T) {
   - {id: key_0, tenant: search, created: 2026-11-22T12:00:00Z, sha256: ` + hash2 + `}
 `
 	require.Equal(t, []string{
-		`tenants.keys.yaml:5: keys[1].created: "yesterday" is no time`,
-		`tenants.keys.yaml:6: keys[1].sha256: the key stands twice; it is of tenant ads already`,
-		`tenants.keys.yaml:7: keys[2].sha256: is no SHA-256`,
+		`tenants.keys.yaml:5: keys[1].created: "yesterday" is not a time`,
+		`tenants.keys.yaml:6: keys[1].sha256: the key appears twice; it already belongs to tenant ads`,
+		`tenants.keys.yaml:7: keys[2].sha256: is not a SHA-256 hash`,
 		`tenants.keys.yaml:8: keys[3].id: "key_0" is not the id of this key`,
 	}, problems(t, write(t, two), keys))
-	require.Equal(t, []string{`tenants.keys.yaml:2: keys[0].tenant: there is no tenant "sales"`},
+	require.Equal(t, []string{`tenants.keys.yaml:2: keys[0].tenant: no tenant is named "sales"`},
 		problems(t, write(t, two), "keys:\n  - {id: "+id+", tenant: sales, created: 2026-11-22T12:00:00Z, sha256: "+hash+"}\n"))
-	require.Equal(t, []string{`tenants.yaml: tenants: there is no tenant`}, problems(t, write(t, ""), ""))
+	require.Equal(t, []string{`tenants.yaml: tenants: no tenant is listed`}, problems(t, write(t, ""), ""))
 }
 
 func problems(t *testing.T, path, keys string) (all []string) {
@@ -206,8 +206,8 @@ func problems(t *testing.T, path, keys string) (all []string) {
 	return all
 }
 
-// Promise: a reload is all or nothing, and leaves what a tenant owes and has
-// under way.
+// Promise: a reload applies completely or not at all, and keeps a tenant's debts and running
+// requests.
 func TestReload(t *testing.T) {
 	path := write(t, two)
 	key, _, err := tenant.AddKey(path, "search", noon)
@@ -241,7 +241,7 @@ func TestReload(t *testing.T) {
 	require.Len(t, r.Tenants(), 2)
 }
 
-// Promise: a server of one person asks for no key.
+// Promise: a local server needs no key.
 func TestLocal(t *testing.T) {
 	r := tenant.Local(tenant.Limits{Concurrency: 3})
 	for _, key := range []string{"", "anything"} {
@@ -254,8 +254,8 @@ func TestLocal(t *testing.T) {
 	require.Len(t, r.Tenants(), 1)
 }
 
-// Promise: no tenants' file and no file of keys, however damaged, ends the
-// program, and one that is read gives usable tenants.
+// Promise: no tenants file and no key file crashes the program, however damaged, and those that
+// are accepted give usable tenants.
 func FuzzFiles(f *testing.F) {
 	_, id, hash := tenant.NewKey()
 	f.Add(two, "keys:\n  - {id: "+id+", tenant: ads, created: 2026-11-22T12:00:00Z, sha256: "+hash+"}\n")
@@ -280,7 +280,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// Promise: the tenants' file of the page on serving is one.
+// Promise: the tenants file in the serving guide is valid.
 func TestTheFileOfThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "serving-tenants.md"))
 	require.NoError(t, err)

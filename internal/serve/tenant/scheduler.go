@@ -10,40 +10,40 @@ import (
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
-// Scheduler decides whose evaluation runs next: fair between tenants by fuel,
-// not by arrival. It is safe for concurrent use.
+// Scheduler decides whose evaluation runs next. It shares fuel fairly between tenants, whatever
+// the order of arrival. It is safe for concurrent use.
 //
-// A tenant without a running evaluation gets a slot at once, even beyond the
-// slots there are: guests of different tenants run in different processes,
-// among which the kernel shares the processors. What goes beyond a tenant's
-// first evaluation shares the slots, all but one while somebody has just left
-// and may come again, by start-time fair queueing (Goyal, Vin and Cheng 1996): a tenant's virtual fuel grows by what its evaluations use,
-// divided by its weight, and the least goes next. Who was idle goes on at the
-// present of the others: nobody saves up. While an evaluation runs, what is
-// usual for its tenant stands for what it will have used.
+// A tenant without a running evaluation gets a slot at once, even if all slots are taken:
+// guests of different tenants run in different processes, between which the kernel shares the
+// CPUs. Evaluations beyond a tenant's first share the slots by start-time fair queueing (Goyal,
+// Vin and Cheng 1996). They share all slots but one while a tenant that has just left may
+// return. A tenant's virtual fuel grows by the fuel of its evaluations divided by its weight,
+// and the tenant with the least goes next. A tenant that was idle resumes at the virtual fuel
+// of the others, so idle time is not saved up. A running evaluation counts with the tenant's
+// usual cost until it ends.
 type Scheduler struct {
 	slots int
 
 	mu      sync.Mutex
 	flows   map[*account]*flow
-	ready   flowHeap // those with a turn that waits and could run but for slots
+	ready   flowHeap // flows with a waiting turn that only lack a slot
 	running int
-	present float64 // the virtual fuel at which who was idle goes on
-	usual   float64 // cost of an evaluation
-	left    []*flow // that had nothing more to run, and may have come again
+	present float64 // the virtual fuel at which an idle tenant resumes
+	usual   float64 // usual cost of an evaluation
+	left    []*flow // flows that ran out of work and may have resumed
 
-	turns sync.Pool // of *turn: they are used again
+	turns sync.Pool // pool of *turn
 }
 
-// turn is an evaluation that waits or runs.
+// turn is a waiting or running evaluation.
 type turn struct {
-	start    chan struct{} // holds one value when it may run
+	start    chan struct{} // receives one value when the turn may run
 	started  bool
-	reserved float64 // cost that was reckoned with
+	reserved float64 // cost that was assumed in advance
 }
 
-// NewScheduler returns a scheduler of this many evaluations at one time; 0
-// means one for each processor.
+// NewScheduler returns a scheduler that runs the given number of evaluations at the same time.
+// 0 means one per CPU.
 func NewScheduler(slots int) *Scheduler {
 	if slots <= 0 {
 		slots = cpus.Count()
@@ -53,8 +53,8 @@ func NewScheduler(slots int) *Scheduler {
 	return s
 }
 
-// enter waits for the turn of an evaluation of f and returns the cost that was
-// reckoned with. The error is that of ctx.
+// enter waits for the turn of an evaluation of f and returns its assumed cost, or the error of
+// ctx.
 func (s *Scheduler) enter(ctx context.Context, f *flow) (reserved float64, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -64,7 +64,7 @@ func (s *Scheduler) enter(ctx context.Context, f *flow) (reserved float64, err e
 	if f.waiting.Len() == 0 && (f.running == 0 || s.running < s.room(now) && f.running < f.concurrency) {
 		f.virtual = max(f.virtual, s.present)
 		if len(s.ready) == 0 {
-			s.present = f.virtual // nobody waits, so nobody falls behind
+			s.present = f.virtual // no turn waits, so none falls behind
 		}
 		reserved = s.begin(f)
 		s.mu.Unlock()
@@ -86,11 +86,11 @@ func (s *Scheduler) enter(ctx context.Context, f *flow) (reserved float64, err e
 	return 0, context.Cause(ctx)
 }
 
-// abandon takes back a turn that nobody waits for any more.
+// abandon cancels a turn whose caller stopped waiting.
 func (s *Scheduler) abandon(f *flow, t *turn, place *list.Element) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.started { // just now
+	if t.started { // it started just now
 		<-t.start
 		s.end(f, t.reserved, 0, time.Now())
 	} else {
@@ -102,7 +102,7 @@ func (s *Scheduler) abandon(f *flow, t *turn, place *list.Element) {
 	s.turns.Put(t)
 }
 
-// leave ends an evaluation of f that has cost as much.
+// leave ends an evaluation of f with its actual cost.
 func (s *Scheduler) leave(f *flow, reserved, cost float64, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,14 +112,14 @@ func (s *Scheduler) leave(f *flow, reserved, cost float64, now time.Time) {
 	s.end(f, reserved, cost, now)
 }
 
-// absence is how long a tenant that left is reckoned with.
+// absence is how long a tenant that ran out of work is expected to return.
 const absence = time.Second
 
-// room is how many evaluations run before others than a first one wait. While
-// somebody who ran a moment ago has nothing to run, one slot is kept for what
-// comes next: with a long evaluation of others on every processor it would wait
-// for the kernel to part them, some milliseconds at every turn. Where all are
-// busy no slot is kept.
+// room returns how many evaluations may run before all but a tenant's first have to wait. While
+// a tenant that ran a moment ago has nothing to run, one slot is kept free for its next
+// evaluation. Otherwise, with a long evaluation of others on every CPU, that evaluation would
+// wait some milliseconds for the kernel's time slice at every turn. If all tenants are busy, no
+// slot is kept free.
 func (s *Scheduler) room(now time.Time) int {
 	for s.slots > 1 && len(s.left) > 0 {
 		f := s.left[0]
@@ -132,7 +132,7 @@ func (s *Scheduler) room(now time.Time) int {
 	return s.slots
 }
 
-// begin lets an evaluation of f run, on credit.
+// begin starts an evaluation of f and charges its assumed cost.
 func (s *Scheduler) begin(f *flow) (reserved float64) {
 	reserved = f.usual
 	if reserved == 0 {
@@ -144,7 +144,7 @@ func (s *Scheduler) begin(f *flow) (reserved float64) {
 	return reserved
 }
 
-// end settles an evaluation of f and lets others run.
+// end settles the cost of an evaluation of f and starts others.
 func (s *Scheduler) end(f *flow, reserved, cost float64, now time.Time) {
 	f.running--
 	s.running--
@@ -171,7 +171,7 @@ func (s *Scheduler) end(f *flow, reserved, cost float64, now time.Time) {
 	}
 }
 
-// offer puts f among those that could run but for slots, if it is so.
+// offer adds f to the ready flows unless it is there or at its concurrency limit.
 func (s *Scheduler) offer(f *flow) {
 	if f.at < 0 && f.running < f.concurrency {
 		f.virtual = max(f.virtual, s.present)
@@ -179,7 +179,7 @@ func (s *Scheduler) offer(f *flow) {
 	}
 }
 
-// next lets the first turn of f, which is ready, run.
+// next starts the first waiting turn of f, which must be ready.
 func (s *Scheduler) next(f *flow) {
 	if f == s.ready[0] {
 		s.present = max(s.present, f.virtual)

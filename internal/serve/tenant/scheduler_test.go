@@ -19,8 +19,7 @@ import (
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
-// sleeper is a reward that takes a nanosecond a unit of fuel, and counts what
-// runs.
+// sleeper is a reward that takes a nanosecond per unit of fuel and counts running evaluations.
 type sleeper struct {
 	fuel    func() uint64
 	running *atomic.Int64
@@ -43,7 +42,7 @@ func (s *sleeper) Evaluate(context.Context, *rl.Trajectory) reward.Evaluation {
 	return reward.Evaluation{Outcome: reward.Scored, Fuel: fuel}
 }
 
-// named returns the tenants of a file, by their names.
+// named returns the tenants of a file by name.
 func named(t *testing.T, text string) map[string]*tenant.Tenant {
 	t.Helper()
 	r, err := tenant.Load(write(t, text))
@@ -55,7 +54,7 @@ func named(t *testing.T, text string) map[string]*tenant.Tenant {
 	return all
 }
 
-// keepBusy evaluates in a loop on as many goroutines until ctx ends.
+// keepBusy evaluates in a loop on the given number of goroutines until ctx is canceled.
 func keepBusy(ctx context.Context, wg *sync.WaitGroup, goroutines int, r reward.Scorer) {
 	for range goroutines {
 		wg.Go(func() {
@@ -66,8 +65,8 @@ func keepBusy(ctx context.Context, wg *sync.WaitGroup, goroutines int, r reward.
 	}
 }
 
-// Promise: tenants that are always busy use the same fuel, or as their weights
-// have it, however unlike their evaluations are and however many wait.
+// Promise: tenants that are always busy use equal fuel, or fuel in proportion to their weights,
+// whatever their evaluations cost and however many wait.
 func TestFairByFuel(t *testing.T) {
 	testneeds.NotShort(t)
 	for _, c := range []struct {
@@ -106,7 +105,7 @@ func TestFairByFuel(t *testing.T) {
 
 func always(n uint64) func() uint64 { return func() uint64 { return n } }
 
-// sometimes is n, and one time in as many much more.
+// sometimes returns n, and occasionally much more.
 func sometimes(n, more uint64, in int) func() uint64 {
 	var calls atomic.Int64
 	return func() uint64 {
@@ -117,8 +116,8 @@ func sometimes(n, more uint64, in int) func() uint64 {
 	}
 }
 
-// Promise: a tenant with nothing under way never waits, even while others use
-// every slot for long.
+// Promise: a tenant without a running evaluation never waits, even while others use every slot
+// for long.
 func TestTheFirstRunsAtOnce(t *testing.T) {
 	who := named(t, "tenants: [{name: hog}, {name: a}, {name: b}]")
 	synctest.Test(t, func(t *testing.T) {
@@ -140,8 +139,8 @@ func TestTheFirstRunsAtOnce(t *testing.T) {
 	})
 }
 
-// Promise: one slot is kept for somebody who ran a moment ago and may come
-// again, and not for who stays away, nor while all are busy.
+// Promise: one slot is kept free for a tenant that ran a moment ago and may return, but not for
+// one that stays away, nor while all are busy.
 func TestASlotIsKept(t *testing.T) {
 	who := named(t, "tenants: [{name: hog}, {name: a}]")
 	synctest.Test(t, func(t *testing.T) {
@@ -169,8 +168,8 @@ func TestASlotIsKept(t *testing.T) {
 	})
 }
 
-// Promise: who was idle has saved up nothing: it gets its share from then on,
-// and so do the others.
+// Promise: an idle tenant does not save up a share. When it resumes, it and the others get
+// their usual shares.
 func TestIdleTenantsDoNotSaveUp(t *testing.T) {
 	testneeds.NotShort(t)
 	who := named(t, "tenants: [{name: a}, {name: b}]")
@@ -180,7 +179,7 @@ func TestIdleTenantsDoNotSaveUp(t *testing.T) {
 		a, b := &sleeper{fuel: always(1e5), running: &running}, &sleeper{fuel: always(1e5), running: &running}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		// Alone, with and without a queue; b meanwhile asks for one now and then.
+		// Alone, with and without a queue; meanwhile b asks for one now and then.
 		keepBusy(ctx, &wg, 7, s.Gate(who["a"], a))
 		for range 100 {
 			time.Sleep(10 * time.Millisecond)
@@ -197,8 +196,7 @@ func TestIdleTenantsDoNotSaveUp(t *testing.T) {
 	})
 }
 
-// Promise: no tenant has more at one time than its concurrency, and leaves the
-// slots to others.
+// Promise: no tenant runs more than its concurrency at once, and it leaves the slots to others.
 func TestConcurrency(t *testing.T) {
 	who := named(t, "tenants: [{name: a, limits: {concurrency: 2}}, {name: b}]")
 	synctest.Test(t, func(t *testing.T) {
@@ -216,9 +214,9 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// Promise: whatever comes, in whatever order, and is given up: at most the
-// slots and one for each tenant run, nobody exceeds its concurrency, everything
-// is answered, and at the end every slot is free.
+// Promise: for any sequence of requests and cancellations, at most the slots plus one per
+// tenant run, no tenant exceeds its concurrency, every request is answered, and in the end
+// every slot is free.
 func TestRandomSchedules(t *testing.T) {
 	testneeds.NotShort(t)
 	for seed := range uint64(40) {
@@ -275,7 +273,7 @@ func TestRandomSchedules(t *testing.T) {
 			}
 			require.Zero(t, running.Load())
 			time.Sleep(2 * time.Second) // nobody is expected back
-			// Every slot is free: as many as there are run together.
+			// All slots are free: as many evaluations as slots run together.
 			var mu sync.Mutex
 			together := 0
 			free := named(t, "tenants: [{name: last}]")["last"]
@@ -296,8 +294,8 @@ func TestRandomSchedules(t *testing.T) {
 	}
 }
 
-// Promise: who gives up while waiting has an outcome without a score, and
-// the reward is not asked.
+// Promise: a request that gives up while it waits has an outcome without a score, and the
+// reward is not called.
 func TestGivingUp(t *testing.T) {
 	who := only(t, tenant.Limits{Concurrency: 1})
 	synctest.Test(t, func(t *testing.T) {
@@ -309,7 +307,7 @@ func TestGivingUp(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("the client is gone"))
-		require.Equal(t, reward.Evaluation{Outcome: reward.Infrastructure, Reason: "the request ended before its turn: the client is gone"}, gate.Evaluate(ctx, &rl.Trajectory{}))
+		require.Equal(t, reward.Evaluation{Outcome: reward.Infrastructure, Reason: "the request was canceled before its turn: the client is gone"}, gate.Evaluate(ctx, &rl.Trajectory{}))
 		late, stop := context.WithTimeout(t.Context(), time.Millisecond)
 		defer stop()
 		require.Equal(t, reward.Infrastructure, gate.Evaluate(late, &rl.Trajectory{}).Outcome)
@@ -318,7 +316,7 @@ func TestGivingUp(t *testing.T) {
 	})
 }
 
-// compare is a reward for whole groups, if it says so.
+// compare is a reward for whole groups if its information says so.
 type compare struct{ scorer }
 
 func (c compare) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (all []reward.Evaluation) {
@@ -328,8 +326,8 @@ func (c compare) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (a
 	return all
 }
 
-// Promise: a gate is what the reward behind it is: one that compares members
-// takes them as a group, in one turn, and no other does.
+// Promise: a gate has the same kind as its reward: one that compares members receives them as a
+// group, in one turn, and no other does.
 func TestGateOfGroups(t *testing.T) {
 	registry := tenant.Local(tenant.Limits{})
 	who, err := registry.Authenticate("")
@@ -354,8 +352,8 @@ func TestGateOfGroups(t *testing.T) {
 	require.EqualValues(t, 6, registry.Usage()[0].Fuel)
 }
 
-// Promise: other work of a tenant takes its turn among the evaluations, and its
-// time, which depends on what others do, is no fuel that was used.
+// Promise: other work of a tenant takes turns with evaluations, and its time, which depends on
+// other tenants, is not charged as fuel.
 func TestTurn(t *testing.T) {
 	who := only(t, tenant.Limits{Concurrency: 1, FuelPerSecond: 1e9})
 	synctest.Test(t, func(t *testing.T) {
@@ -378,7 +376,7 @@ func TestTurn(t *testing.T) {
 	})
 }
 
-// Promise: a reward that panics gives its slot back.
+// Promise: a reward that panics releases its slot.
 func TestAPanicGivesTheSlotBack(t *testing.T) {
 	s, who := tenant.NewScheduler(1), only(t, tenant.Limits{Concurrency: 1})
 	gate := s.Gate(who, scorer{do: func(context.Context, *rl.Trajectory) reward.Evaluation { panic("x") }})
@@ -387,9 +385,8 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 	}
 }
 
-// BenchmarkGate measures the gate itself: a reward that costs nothing, with as
-// many callers as there are processors and with more, of one tenant and of
-// several.
+// BenchmarkGate measures the gate itself, with a reward that costs nothing, as many callers as
+// CPUs and more, and one or several tenants.
 func BenchmarkGate(b *testing.B) {
 	for _, c := range []struct{ tenants, callers int }{{1, 1}, {1, 2}, {1, 16}, {8, 16}, {500, 1000}} {
 		b.Run(fmt.Sprintf("tenants=%d/callers=%d", c.tenants, c.callers), func(b *testing.B) {
@@ -415,8 +412,8 @@ func BenchmarkGate(b *testing.B) {
 	}
 }
 
-// Promise: what a tenant sends that cannot be read delays what it sends next while
-// others compute, and only then; what can be read delays nothing.
+// Promise: invalid input delays a tenant's next input only while others compute, and valid
+// input delays nothing.
 func TestWaste(t *testing.T) {
 	attacker, neighbour := only(t, tenant.Limits{}), only(t, tenant.Limits{})
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,5 @@
-// Package tenant is who asks a server of rewards and how much they may: the
-// tenants' file and their keys, limits, what is admitted, the order in which
-// evaluations run, and the accounts.
+// Package tenant manages who uses a reward server and how much they may use it: the tenants
+// file and the keys, limits, admission, the order of evaluations, and accounting.
 package tenant
 
 import (
@@ -11,20 +10,19 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Tenant is one who asks, with the key that was used. Values are made by a
-// Registry: there is one for each key, and those of one tenant share its
-// limits, its place in the queue and its fuel.
+// Tenant is a tenant together with the key that a request used. A Registry creates one value
+// per key. The values of one tenant share its limits, its queue and its fuel.
 type Tenant struct {
 	Name   string
-	Key    string // the id of the key; empty for a tenant without keys
-	Limits Limits // with defaults filled in
+	Key    string // id of the key; empty for a tenant without keys
+	Limits Limits // with defaults applied
 
 	account *account
 	meter   *meter
 }
 
-// account is what the keys of a tenant share. It outlives a reload of the
-// tenants' file: debts stay.
+// account is what the keys of a tenant share. It survives a reload of the tenants file, so that
+// debts stay.
 type account struct {
 	name string
 
@@ -34,18 +32,18 @@ type account struct {
 	refusals rate.Limiter
 	fuel     bucket
 	held     int64     // bytes of the server's memory
-	underWay int       // requests
-	queued   int       // trajectories that were accepted and are not answered
-	waiting  []*opener // of streams, in order of arrival
+	underWay int       // running requests
+	queued   int       // accepted trajectories without an answer
+	waiting  []*opener // waiting streams, in order of arrival
 }
 
 // opener is a stream that waits for a place in the queue.
 type opener struct {
-	open    chan struct{} // closed when it has one
+	open    chan struct{} // closed when it has a place
 	granted bool
 }
 
-// set gives the account its limits. What is admitted stays so.
+// set sets the account's limits. What is admitted stays admitted.
 func (a *account) set(l Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +53,7 @@ func (a *account) set(l Limits) {
 	a.next()
 }
 
-// refused is the error of a request that is not let in.
+// refused returns the error of a refused request.
 func refused(kind fault.Kind, where, what, hint string) *fault.Error {
 	return &fault.Error{Boundary: fault.Server, Kind: kind, Where: where, What: what, Hint: hint}
 }

@@ -10,25 +10,25 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// Usage is what was done with one key of a tenant between two times.
+// Usage is the usage of one key of a tenant between two times.
 type Usage struct {
 	Tenant      string                    `json:"tenant"`
-	Key         string                    `json:"key,omitempty"` // its id; empty for a tenant without keys
+	Key         string                    `json:"key,omitempty"` // id of the key; empty for a tenant without keys
 	From        time.Time                 `json:"from"`
 	To          time.Time                 `json:"to"`
-	Requests    uint64                    `json:"requests"`              // those that were refused among them
-	Refused     map[string]uint64         `json:"refused,omitempty"`     // by reason: the limit that was used up, or what Refuse was told
+	Requests    uint64                    `json:"requests"`              // includes refused requests
+	Refused     map[string]uint64         `json:"refused,omitempty"`     // by the limit that was exceeded, or "other"
 	Evaluations map[reward.Outcome]uint64 `json:"evaluations,omitempty"` // by outcome
 	Fuel        uint64                    `json:"fuel"`
-	Bytes       uint64                    `json:"bytes"` // of requests, as they came
+	Bytes       uint64                    `json:"bytes"` // of request bodies, before decompression
 }
 
-// empty reports whether nothing was done.
+// empty reports whether all counts are zero.
 func (u Usage) empty() bool {
 	return u.Requests == 0 && len(u.Refused) == 0 && len(u.Evaluations) == 0 && u.Fuel == 0 && u.Bytes == 0
 }
 
-// add adds what v counts, and widens the times to hold those of v.
+// add adds the counts of v and extends the interval to include v's.
 func (u *Usage) add(v Usage) {
 	if u.From.IsZero() || !v.From.IsZero() && v.From.Before(u.From) {
 		u.From = v.From
@@ -43,7 +43,7 @@ func (u *Usage) add(v Usage) {
 	u.Evaluations = sums(u.Evaluations, v.Evaluations)
 }
 
-// sums returns a + b by key, without what is 0; nil if nothing is left.
+// sums returns a + b by key, without zeros; nil if nothing is left.
 func sums[K comparable](a, b map[K]uint64) map[K]uint64 {
 	out := map[K]uint64{}
 	for _, m := range []map[K]uint64{a, b} {
@@ -58,7 +58,7 @@ func sums[K comparable](a, b map[K]uint64) map[K]uint64 {
 	return out
 }
 
-// since returns what u counts and before, an earlier state of it, does not.
+// since returns u minus before, an earlier state of u.
 func (u Usage) since(before Usage) Usage {
 	u.Requests -= before.Requests
 	u.Fuel -= before.Fuel
@@ -68,7 +68,7 @@ func (u Usage) since(before Usage) Usage {
 	return u
 }
 
-// negative makes sums a subtraction: it is modulo 2^64.
+// negative turns sums into a subtraction, modulo 2^64.
 func negative[K comparable](m map[K]uint64) map[K]uint64 {
 	out := make(map[K]uint64, len(m))
 	for k, n := range m {
@@ -77,13 +77,13 @@ func negative[K comparable](m map[K]uint64) map[K]uint64 {
 	return out
 }
 
-// reasons are why a request may be refused.
+// reasons are the reasons for which a request may be refused.
 var reasons = [...]string{byRequests, byFuel, byQueue, byMemory, byUnderWay, byOther}
 
-// byOther is every reason that is not of the closed set.
+// byOther stands for all other reasons.
 const byOther = "other"
 
-// meter counts what is done with one key. It is safe for concurrent use.
+// meter counts the usage of one key. It is safe for concurrent use.
 type meter struct {
 	tenant, key string
 
@@ -114,7 +114,7 @@ func (m *meter) evaluation(e *reward.Evaluation) {
 	}
 }
 
-// usage is what the meter has counted.
+// usage returns the counts.
 func (m *meter) usage() Usage {
 	u := Usage{Tenant: m.tenant, Key: m.key, Requests: m.requests.Load(), Fuel: m.fuel.Load(), Bytes: m.bytes.Load()}
 	refused, evaluations := map[string]uint64{}, map[reward.Outcome]uint64{}
@@ -128,17 +128,16 @@ func (m *meter) usage() Usage {
 	return u
 }
 
-// Received counts bytes of a request's body, and charges for what they will take
-// to decode.
+// Received counts bytes of a request's body and charges for decoding them.
 func (t *Tenant) Received(bytes int64) {
 	t.meter.bytes.Add(uint64(max(bytes, 0)))
 	t.account.charge(time.Now(), float64(bytes)*FuelPerByte)
 }
 
-// Refuse counts a request that was refused for a reason of the caller.
+// Refuse counts a request that the caller refused for another reason.
 func (t *Tenant) Refuse() { t.meter.refuse(byOther) }
 
-// tally sums usage by tenant and key.
+// tally adds up usage by tenant and key.
 type tally map[[2]string]*Usage
 
 func newTally() tally { return tally{} }
@@ -151,7 +150,7 @@ func (t tally) add(u Usage) {
 	t[id].add(u)
 }
 
-// sorted returns the sums in order of tenants and keys, without what is empty.
+// sorted returns the sums without empty ones, sorted by tenant and key.
 func (t tally) sorted() []Usage {
 	var out []Usage
 	for _, u := range t {

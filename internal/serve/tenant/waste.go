@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// What a tenant sends that cannot be read is computed for nothing, and no limit of
-// requests or fuel counts it. While others compute too, a tenant waits wastePrice
-// times as long as such work took before more of what it sends is decoded: it has a
-// twentieth of a processor for that, so that few requests of others meet it.
+// Decoding invalid input is wasted work that no limit on requests or fuel counts. While others
+// compute too, a tenant therefore waits wastePrice times as long as the wasted work took before
+// more of its input is decoded. It thus spends at most a twentieth of a CPU on such work, and
+// few requests of others are delayed by it.
 const (
 	wastePrice = 19
-	leastWait  = time.Millisecond // less is added up
-	mostWait   = 2 * time.Second  // nobody owes more
+	leastWait  = time.Millisecond // shorter waits accumulate
+	mostWait   = 2 * time.Second  // longest wait
 )
 
-// Decode runs f, which decodes, checks or unpacks what t has sent, in a turn of t.
-// It returns how long f took, for Wasted where what it did turns out to be for
-// nothing. The error is that of f, or of ctx if f did not run.
+// Decode runs f, which decodes, checks or unpacks input of t, in a turn of t. It returns how
+// long f took, to pass to Wasted if the input turns out to be invalid. The error is that of f,
+// or that of ctx if f did not run.
 func (s *Scheduler) Decode(ctx context.Context, t *Tenant, f func() error) (took time.Duration, err error) {
 	done, err := s.clean(ctx, t, s.flow(t.account))
 	if err != nil {
@@ -29,15 +29,15 @@ func (s *Scheduler) Decode(ctx context.Context, t *Tenant, f func() error) (took
 	return time.Since(began), err
 }
 
-// Wasted notes that decoding which took d was for nothing: what t sent was refused.
+// Wasted records that decoding for d was wasted, because the input was refused.
 func (s *Scheduler) Wasted(t *Tenant, d time.Duration) {
 	if d > 0 {
 		s.wasted(s.flow(t.account), d, time.Now())
 	}
 }
 
-// clean waits for a turn of t in which it owes nothing: it may have come to owe
-// something while the turn was awaited.
+// clean waits for a turn of t at which it owes no waiting time. More may have been added while
+// it waited for the turn.
 func (s *Scheduler) clean(ctx context.Context, t *Tenant, w *flow) (done func(), err error) {
 	for {
 		if d := s.owed(w, time.Now()); d > 0 {
@@ -52,7 +52,7 @@ func (s *Scheduler) clean(ctx context.Context, t *Tenant, w *flow) (done func(),
 	}
 }
 
-// wasted notes that work of f that took d was for nothing.
+// wasted records that work of f for d was wasted.
 func (s *Scheduler) wasted(f *flow, d time.Duration, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Scheduler) wasted(f *flow, d time.Duration, now time.Time) {
 	}
 }
 
-// owed is how long f waits before it decodes: 0 where nobody else computes.
+// owed returns how long f must wait before it decodes; 0 if no other tenant computes.
 func (s *Scheduler) owed(f *flow, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Scheduler) owed(f *flow, now time.Time) time.Duration {
 	return wait
 }
 
-// others reports whether tenants other than that of f compute, or did a moment ago.
+// others reports whether other tenants than that of f compute, or did a moment ago.
 func (s *Scheduler) others(f *flow, now time.Time) bool {
 	if s.running > f.running {
 		return true

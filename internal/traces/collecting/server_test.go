@@ -163,7 +163,7 @@ func TestKey(t *testing.T) {
 	require.Equal(t, 200, code)
 
 	_, err := collecting.Parse("", nil, "", "listen=0.0.0.0:4318", "grpc=''")
-	require.ErrorContains(t, err, "without a key anybody who reaches 0.0.0.0:4318 could write traces")
+	require.ErrorContains(t, err, "without a key, anyone who can reach 0.0.0.0:4318 could write traces")
 	_, err = collecting.Listen(t.Context(), settings(t, "key_file="+filepath.Join(t.TempDir(), "none")), collecting.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	require.NoError(t, os.WriteFile(file, []byte("short\n"), 0o600))
@@ -193,7 +193,7 @@ func TestTLS(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	_, err = collecting.Parse("", nil, "", "tls.cert="+cert)
-	require.ErrorContains(t, err, "a certificate needs its key")
+	require.ErrorContains(t, err, "a certificate needs a key")
 }
 
 // Promise: two collectors on one port are an error that says so.

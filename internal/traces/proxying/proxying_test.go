@@ -115,7 +115,7 @@ func TestProblems(t *testing.T) {
 	c := proxying.DefaultConfig()
 	c.Upstream, c.Listen, c.Add, c.UpstreamKeyEnv = "localhost:8080", "0.0.0.0:8710", "[]", "NOT_SET"
 	_, err := proxying.Open(t.Context(), c, proxying.Options{})
-	for _, what := range []string{"is not the address of a server", "is not a JSON object", "NOT_SET is not set", "without a key anybody"} {
+	for _, what := range []string{"is not the address of a server", "is not a JSON object", "NOT_SET is not set", "without a key, anyone"} {
 		require.ErrorContains(t, err, what)
 	}
 	c.KeyFile = open

@@ -1,6 +1,6 @@
-// Package fields reads JSON objects that clients send: every field has a name
-// that is known and comes once, and whatever is wrong is said at once. Values
-// are spans of the body, so that a large one is not copied to be looked at.
+// Package fields decodes JSON objects from clients. Every field must be known and appear once,
+// and all problems are reported together. Values are slices of the body, so that large values
+// are not copied.
 package fields
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Object is the fields of a JSON object by name.
+// Object holds the fields of a JSON object by name.
 type Object struct {
 	where  string
 	values map[string][]byte
 }
 
-// Check holds a whole body to be JSON in UTF-8, and returns it without the
-// spaces around it. The error is of the kind fault.Protocol.
+// Check checks that a whole body is JSON in UTF-8, and returns it without surrounding spaces.
+// The error is of the kind fault.Protocol.
 func Check(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
-		return nil, unreadable("it is not UTF-8", "encode it as UTF-8")
+		return nil, unreadable("the body is not UTF-8", "encode it as UTF-8")
 	}
 	if err := strictjson.Check(text); err != nil {
 		if err := strictly(text, err); err != nil {
@@ -36,33 +36,34 @@ func Check(text []byte) ([]byte, error) {
 	return bytes.TrimSpace(text), nil
 }
 
-// strictly says why a body is not JSON, or is JSON that could be read in two ways.
+// strictly returns why a body is not JSON or is ambiguous JSON, or nil if Read reports the
+// problem.
 func strictly(text []byte, err error) error {
 	var wrong *strictjson.Error
 	if !errors.As(err, &wrong) {
-		return unreadable("it is not JSON: "+err.Error(), hintJSON)
+		return unreadable("the body is not JSON: "+err.Error(), hintJSON)
 	}
 	if wrong.Twice && !strings.ContainsAny(wrong.Path, ".[") && json.Valid(text) {
-		return nil // Read says it, with whatever else is wrong
+		return nil // Read reports it, together with other problems
 	} else if wrong.Twice {
 		return Wrong(wrong.Path, wrong.What, "give it once")
 	}
-	return unreadable(fmt.Sprintf("it is not JSON: at byte %d, %v", wrong.Offset, err), hintJSON)
+	return unreadable(fmt.Sprintf("the body is not JSON: at byte %d, %v", wrong.Offset, err), hintJSON)
 }
 
-const hintJSON = "send one JSON value, whole; NaN and Infinity, which some encoders write, are not JSON: send null"
+const hintJSON = "send one complete JSON value; replace NaN and Infinity, which are not JSON, by null"
 
 func unreadable(what, hint string) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Protocol, Where: "body", What: what, Hint: hint}
 }
 
-// Wrong is the error of a field that can be read and cannot be used.
+// Wrong returns the error of a field that can be decoded but not used.
 func Wrong(where, what, hint string) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
 }
 
-// Read reads the object in text, which Check or Elements returned. Where names
-// it in errors; the fields of the body itself stand alone.
+// Read decodes the object in text, which Check or Elements returned. Errors prefix field names
+// with where; it is empty for the body itself.
 func Read(where string, text []byte, known ...string) (Object, error) {
 	o := Object{where: where, values: map[string][]byte{}}
 	if len(text) == 0 || text[0] != '{' {
@@ -87,13 +88,13 @@ func Read(where string, text []byte, known ...string) (Object, error) {
 	return o, errors.Join(problems...)
 }
 
-// mostProblems bounds what one object is told.
+// mostProblems is the largest number of problems reported for one object.
 const mostProblems = 20
 
-// At is the place of a field.
+// At returns the place of a field.
 func (o Object) At(name string) string { return strings.TrimPrefix(o.where+"."+name, ".") }
 
-// Get returns the value of a field, nil if it is missing or null.
+// Get returns the value of a field, or nil if it is missing or null.
 func (o Object) Get(name string) []byte {
 	if v := o.values[name]; string(v) != "null" {
 		return v
@@ -101,8 +102,8 @@ func (o Object) Get(name string) []byte {
 	return nil
 }
 
-// Into decodes a field into a value of Go, which stays as it is where the field
-// is missing or null.
+// Into decodes a field into a Go value. It leaves the value unchanged if the field is missing
+// or null.
 func (o Object) Into(name string, to any) error {
 	text := o.Get(name)
 	if text == nil {
@@ -111,13 +112,13 @@ func (o Object) Into(name string, to any) error {
 	return Decode(o.At(name), text, to)
 }
 
-// Decode decodes a value strictly: objects have no fields that to has not.
+// Decode decodes a value strictly: fields that to does not have are errors.
 func Decode(where string, text []byte, to any) error {
 	err := strictjson.UnmarshalKnown(text, to)
 	if err == nil {
 		return nil
 	}
-	const hint = "the server's OpenAPI document shows its form"
+	const hint = "see the server's OpenAPI document for the format"
 	var wrong *strictjson.Error
 	if !errors.As(err, &wrong) {
 		return Wrong(where, err.Error(), hint)
@@ -128,8 +129,8 @@ func Decode(where string, text []byte, to any) error {
 	return Wrong(where, wrong.What, hint)
 }
 
-// Elements returns the elements of a field that is an array; nil if it is
-// missing or null. More than most are an error of the kind fault.Exhausted.
+// Elements returns the elements of an array field, or nil if the field is missing or null. If
+// there are more than most, the error is of the kind fault.Exhausted.
 func (o Object) Elements(name string, most int) ([][]byte, error) {
 	text := o.Get(name)
 	if text == nil {
@@ -138,7 +139,7 @@ func (o Object) Elements(name string, most int) ([][]byte, error) {
 	return Elements(o.At(name), text, most)
 }
 
-// Elements is Object.Elements for an array that stands elsewhere.
+// Elements is like Object.Elements, for an array in text.
 func Elements(where string, text []byte, most int) ([][]byte, error) {
 	if text[0] != '[' {
 		return nil, Wrong(orBody(where), "must be an array, not "+strictjson.Kind(text), "")
@@ -146,12 +147,12 @@ func Elements(where string, text []byte, most int) ([][]byte, error) {
 	all, n := jsonspan.Elements(text, most)
 	if n > most {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Exhausted, Where: orBody(where), What: fmt.Sprintf("%d elements are more than %d", n, most),
-			Hint: "send fewer in a request",
+			Boundary: fault.Data, Kind: fault.Exhausted, Where: orBody(where), What: fmt.Sprintf("%d elements exceed the limit of %d", n, most),
+			Hint: "send fewer elements in a request",
 		}
 	}
 	if all == nil {
-		all = [][]byte{} // there, and empty
+		all = [][]byte{} // present but empty
 	}
 	return all, nil
 }
@@ -163,7 +164,7 @@ func orBody(where string) string {
 	return where
 }
 
-// short makes a client's word fit for a message.
+// short shortens a client's text for a message.
 func short(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {

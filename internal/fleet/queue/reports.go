@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// change changes how the worker is, and tells who wants to know.
+// change changes the worker's state and calls OnState.
 func (k *worker) change(f func(*Worker)) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -21,7 +21,7 @@ func (k *worker) change(f func(*Worker)) {
 	}
 }
 
-// announce says how the worker is.
+// announce publishes the worker's state.
 func (k *worker) announce() {
 	k.mutex.Lock()
 	state := k.state
@@ -32,11 +32,11 @@ func (k *worker) announce() {
 		err = k.nc.Publish(ofWorker("worker", k.id, k.Name), text)
 	}
 	if err != nil {
-		k.Log.Debug("nobody hears how this worker is", "cause", err)
+		k.Log.Debug("the worker's state cannot be published", "cause", err)
 	}
 }
 
-// beats says how the worker is, again and again.
+// beats publishes the worker's state at intervals.
 func (k *worker) beats(ctx context.Context) {
 	tick := time.NewTicker(k.Timings.Beat)
 	defer tick.Stop()
@@ -50,14 +50,14 @@ func (k *worker) beats(ctx context.Context) {
 	}
 }
 
-// leave says that the worker is gone.
+// leave announces that the worker is leaving.
 func (k *worker) leave() {
 	k.change(func(s *Worker) { s.Slots, s.Busy, s.Drains = 0, 0, true })
 	k.announce()
-	_ = k.nc.FlushTimeout(2 * time.Second) // a server that is away forgets it by itself
+	_ = k.nc.FlushTimeout(2 * time.Second) // if the server is unreachable, the worker's state expires there
 }
 
-// obey listens to what admins and coordinators say.
+// obey subscribes to commands from admins and coordinators.
 func (k *worker) obey() error {
 	for _, subject := range []string{ofWorker("control", k.id, k.Name), "merit.control.all"} {
 		if _, err := k.nc.Subscribe(subject, k.told); err != nil {
@@ -67,8 +67,8 @@ func (k *worker) obey() error {
 	return k.nc.FlushTimeout(10 * time.Second)
 }
 
-// redirected reports whether the server sent a message of a stream to where somebody
-// had it sent: it minds what one may publish, and not to where one has it answer.
+// redirected reports whether m is a stored message that the server was made to deliver here.
+// The server checks the subject that a client publishes to, but not the reply subject.
 func redirected(m *nats.Msg) bool {
 	return len(m.Header) > 0 || strings.HasPrefix(m.Reply, "$JS.ACK.")
 }
@@ -82,7 +82,7 @@ func (k *worker) told(m *nats.Msg) {
 	case "forget":
 		k.unwanted(job)
 	case "drain":
-		k.Log.Info("told to drain")
+		k.Log.Info("received the command to drain")
 		k.drain()
 		k.change(func(s *Worker) { s.Drains = true })
 		k.announce()
@@ -90,11 +90,12 @@ func (k *worker) told(m *nats.Msg) {
 		k.announce()
 	}
 	if m.Reply != "" {
-		_ = m.Respond([]byte("ok")) // who asked may have gone
+		_ = m.Respond([]byte("ok")) // the sender may have disconnected
 	}
 }
 
-// logs sends what a worker logs to the fleet, too: so many lines a second at most.
+// logs is a writer that also sends the worker's log to the fleet, at most maxLines lines a
+// second.
 type logs struct {
 	*conn
 	subject string
@@ -104,22 +105,22 @@ type logs struct {
 	lines  int
 }
 
-// maxLines is how many lines a worker sends in a second.
+// maxLines is the largest number of log lines that a worker sends in a second.
 const maxLines = 20
 
-// alsoTo returns a logger that writes to log and to the fleet.
+// alsoTo returns a logger that writes to the connection's log and to the fleet.
 func alsoTo(c *conn, worker string) *slog.Logger {
 	l := &logs{conn: c, subject: ofWorker("log", c.id, worker)}
 	to := slog.NewTextHandler(l, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
-			return slog.Attr{} // the server has its own
+			return slog.Attr{} // the server adds its own time
 		}
 		return a
 	}})
 	return slog.New(slog.NewMultiHandler(c.Log.Handler(), to))
 }
 
-// Write implements io.Writer. What does not arrive is lost: a log holds up no work.
+// Write implements io.Writer. It ignores errors, so that logging never delays work.
 func (l *logs) Write(line []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

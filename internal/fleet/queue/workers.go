@@ -15,25 +15,25 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// crew is who works for a coordinator, by what workers say of themselves.
-type crew struct {
+// roster tracks the workers of a coordinator from their state reports.
+type roster struct {
 	build, label string
 	beat         time.Duration
-	barred       func(name, key string) bool // whether a worker is excluded
-	dismiss      func(Worker)                // tells it to go
+	barred       func(name, key string) bool // reports whether a worker is excluded
+	dismiss      func(Worker)                // tells a worker to drain
 
 	mutex   sync.Mutex
-	workers map[string]seen // by subject: a name may be claimed by several keys
-	since   time.Time       // the first time that nobody was there; zero while somebody is
-	counted time.Time       // when slots were counted last
-	free    int             // what the count came to
+	workers map[string]seen // by subject, because several keys may claim a name
+	since   time.Time       // since when no worker is connected; zero if one is
+	counted time.Time       // when the slots were last counted
+	free    int             // result of that count
 
-	gone     map[string]bool // workers that ended for good, whatever they said before
-	hopeless error           // why nobody is to be expected; nil while somebody may come
+	gone     map[string]bool // workers that stopped for good, whatever they reported before
+	hopeless error           // why no worker is expected; nil if one may join
 }
 
-// recount is how old a count of slots may be: it is asked for with every shard,
-// and walks over all workers.
+// recount is the largest age of a count of slots. The count is needed for every shard and
+// visits all workers.
 const recount = 50 * time.Millisecond
 
 type seen struct {
@@ -41,11 +41,11 @@ type seen struct {
 	at time.Time
 }
 
-// maxCrew bounds how many workers a coordinator knows at one time.
-const maxCrew = 1 << 16
+// maxWorkers is the largest number of workers that a coordinator tracks.
+const maxWorkers = 1 << 16
 
-// follow listens to workers and asks those that are there to speak.
-func (w *crew) follow(c *conn) error {
+// follow subscribes to workers' reports and asks the connected workers for one.
+func (w *roster) follow(c *conn) error {
 	w.build, w.label, w.beat, w.workers, w.since = c.Build, c.Label, c.Timings.Beat, map[string]seen{}, time.Now()
 	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
 		return err
@@ -53,10 +53,10 @@ func (w *crew) follow(c *conn) error {
 	return c.nc.Publish("merit.control.all", []byte("speak"))
 }
 
-func (w *crew) hear(m *nats.Msg) {
+func (w *roster) hear(m *nats.Msg) {
 	who, err := decodeWorker(m.Subject, m.Data)
 	if err != nil || redirected(m) {
-		return // whoever it is does not do the work of this fleet
+		return // not a valid worker of this fleet
 	}
 	barred := w.barred(who.Name, who.Key)
 	w.mutex.Lock()
@@ -64,17 +64,17 @@ func (w *crew) hear(m *nats.Msg) {
 	_, known := w.workers[m.Subject]
 	switch {
 	case barred:
-		if !who.Drains && who.Slots > 0 { // it was started again, or does not listen
+		if !who.Drains && who.Slots > 0 { // it was restarted or did not receive the command
 			w.dismiss(who)
 		}
-	case !w.gone[who.Name] && (known || len(w.workers) < maxCrew):
+	case !w.gone[who.Name] && (known || len(w.workers) < maxWorkers):
 		w.workers[m.Subject] = seen{who, time.Now()}
 	}
 }
 
-// forsake takes workers for ended, what they said last notwithstanding, and notes
-// why nobody is to be expected from now on.
-func (w *crew) forsake(workers []string, why error) {
+// abandon marks workers as stopped for good, whatever they last reported, and records why no
+// other worker is expected.
+func (w *roster) abandon(workers []string, why error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.gone, w.hopeless, w.counted = map[string]bool{}, why, time.Time{}
@@ -84,17 +84,17 @@ func (w *crew) forsake(workers []string, why error) {
 	maps.DeleteFunc(w.workers, func(_ string, s seen) bool { return w.gone[s.Name] })
 }
 
-// hope returns why nobody is there and nobody is to be expected, or nil. Once
-// somebody comes all the same, somebody may come again.
-func (w *crew) hope() error {
+// hope returns why no worker is connected and none is expected, or nil. It returns nil again
+// once a worker joins.
+func (w *roster) hope() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.hopeless
 }
 
-// slots returns how many shards can be computed at one time, and since when
-// nobody is there to compute any.
-func (w *crew) slots() (n int, since time.Time) {
+// slots returns how many shards can be computed at the same time, and, if that is 0, since
+// when.
+func (w *roster) slots() (n int, since time.Time) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	now := time.Now()
@@ -119,9 +119,8 @@ func (w *crew) slots() (n int, since time.Time) {
 	return n, w.since
 }
 
-// exclude takes the workers that a key or name stands for out of those who are
-// there, and returns them.
-func (w *crew) exclude(worker string) (all []Worker) {
+// exclude removes the workers with a key or name and returns them.
+func (w *roster) exclude(worker string) (all []Worker) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.counted = time.Time{}
@@ -134,9 +133,8 @@ func (w *crew) exclude(worker string) (all []Worker) {
 	return all
 }
 
-// others returns a build that workers have and this coordinator has not, if
-// there is one.
-func (w *crew) others() string {
+// others returns the build of a worker whose build differs from the coordinator's, or "".
+func (w *roster) others() string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, s := range w.workers {
@@ -147,7 +145,7 @@ func (w *crew) others() string {
 	return ""
 }
 
-// decodeWorker reads what a worker said of itself on subject.
+// decodeWorker decodes and checks a worker's report.
 func decodeWorker(subject string, data []byte) (w Worker, err error) {
 	if err := strictjson.Unmarshal(data, &w); err != nil {
 		return w, err
@@ -155,20 +153,20 @@ func decodeWorker(subject string, data []byte) (w Worker, err error) {
 	return w, checkWorker(subject, w, len(data))
 }
 
-// checkWorker holds what a worker said of itself to bounds.
+// checkWorker returns an error if a worker's report exceeds limits or contradicts its subject.
 func checkWorker(subject string, w Worker, size int) error {
 	switch {
 	case size > 8<<10 || len(w.Host) > 256 || !utf8.ValidString(w.Host) || len(w.Labels) > 32 || len(w.Key) > 64:
-		return errors.New("it is too long")
+		return errors.New("the report is too long")
 	case !named(w.Name) || subject != ofWorker("worker", w.Key, w.Name):
-		return errors.New("it speaks for another")
+		return errors.New("the report is about another worker")
 	case !Word(w.Build) || strings.ContainsFunc(w.Key, func(r rune) bool { return r > 'z' || r < '0' }):
-		return errors.New("its build or key is none")
+		return errors.New("the build or key is invalid")
 	case w.Slots < 0 || w.Slots > 4096 || w.Busy < 0 || w.Busy > w.Slots || math.IsNaN(w.Seconds) || math.IsInf(w.Seconds, 0) || w.Seconds < 0:
-		return errors.New("its numbers are none")
+		return errors.New("a number is out of range")
 	}
 	if slices.ContainsFunc(w.Labels, func(l string) bool { return !Word(l) }) {
-		return errors.New("a label is none")
+		return errors.New("a label is invalid")
 	}
 	return nil
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// seat is a place at which one shard at a time is played.
-type seat struct {
+// slot plays one shard at a time.
+type slot struct {
 	job        *job
 	policy     policy.Learner
 	weights    queue.Digest                  // of policy; empty = untrained
 	collectors map[string]*rollout.Collector // by split
 }
 
-// seat returns a free place whose policy acts as o says.
-func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (*seat, error) {
+// slot returns an idle or new slot whose policy has the weights that o names.
+func (j *job) slot(ctx context.Context, o shardcodec.Order, shard queue.Shard) (*slot, error) {
 	j.mutex.Lock()
-	var s *seat
+	var s *slot
 	if n := len(j.idle); n > 0 {
 		s, j.idle = j.idle[n-1], j.idle[:n-1]
 	}
@@ -35,7 +35,7 @@ func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (
 		if err != nil {
 			return nil, err
 		}
-		s = &seat{job: j, policy: p, weights: untrained, collectors: map[string]*rollout.Collector{}}
+		s = &slot{job: j, policy: p, weights: untrained, collectors: map[string]*rollout.Collector{}}
 	}
 	if err := s.load(ctx, o, shard); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -43,25 +43,26 @@ func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (
 	return s, nil
 }
 
-// free gives a place back.
-func (j *job) free(s *seat) {
+// free returns a slot to the idle ones.
+func (j *job) free(s *slot) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.idle = append(j.idle, s)
 }
 
-// untrained is what a policy is sent as that is as whoever opens it has it.
+// untrained is the digest of empty weights. It is sent for an untrained policy, which the
+// worker initializes itself.
 var untrained = queue.DigestOfBytes(nil)
 
-// load makes the policy of s the one that o names.
-func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) error {
+// load loads the weights that o names into the policy of s.
+func (s *slot) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) error {
 	if s.weights != o.Policy {
 		state, err := s.job.stateOf(ctx, o, shard)
 		if err != nil {
 			return err
 		}
 		if len(state) == 0 {
-			state = nil // an untrained policy's
+			state = nil // the policy is untrained
 		}
 		if err := s.policy.Load(ctx, state); err != nil {
 			return err
@@ -70,19 +71,19 @@ func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) 
 	}
 	if v := s.policy.Version(); v != o.Version {
 		return &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Differs, Where: "policy", What: "the weights are of another version than the order says",
-			Hint: "is the policy's engine the one that the coordinator uses?",
+			Boundary: fault.Fleet, Kind: fault.Differs, Where: "policy", What: "the version of the loaded weights differs from the version in the order",
+			Hint: "check that this worker uses the same policy engine as the coordinator",
 		}
 	}
 	return nil
 }
 
-// stateOf are the weights of an order, which go with it or are a content.
+// stateOf returns the weights of an order, from the order itself or from a content.
 func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard) ([]byte, error) {
 	if o.Weights != nil {
 		if queue.DigestOfBytes(o.Weights) != o.Policy {
 			return nil, &fault.Error{
-				Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the weights with it are others than it names", Hint: "whoever sent it is broken or of another version",
+				Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the embedded weights do not match the digest", Hint: "check that coordinator and workers run the same, undamaged build",
 			}
 		}
 		return o.Weights, nil
@@ -94,7 +95,7 @@ func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard
 		if err != nil {
 			return nil, err
 		}
-		state, err := c.Bytes(ctx, maxState)
+		state, err := c.Bytes(ctx, maxWeights)
 		if err != nil {
 			return nil, err
 		}
@@ -103,19 +104,19 @@ func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard
 	return j.state, nil
 }
 
-// needed returns what a shard needs by a digest that it names.
+// needed returns the content with a digest among those that a shard needs.
 func needed(s queue.Shard, d queue.Digest) (queue.Content, error) {
 	i := slices.IndexFunc(s.Needs, func(c queue.Content) bool { return c.Digest == d })
 	if i < 0 {
-		return queue.Content{}, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: string(s.Kind), What: "it names what it does not need", Hint: "whoever sent it is broken or of another version"}
+		return queue.Content{}, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: string(s.Kind), What: "it refers to a content that is not in its list of needs", Hint: "check that coordinator and workers run the same, undamaged build"}
 	}
 	return s.Needs[i], nil
 }
 
-// play plays and scores an order. An episode that is lost to what may pass, such as
-// an environment's process that somebody ended, is a matter of this machine and no
-// result, unless the order takes it for one.
-func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scored, err error) {
+// play plays and scores an order. If an episode is lost for a reason that may pass, such as a
+// killed environment process, play returns an error, unless the order is lossy and accepts lost
+// episodes as a result.
+func (s *slot) play(ctx context.Context, o shardcodec.Order) (scored credit.Scored, err error) {
 	c := s.collectors[o.Split]
 	if c == nil {
 		open := func(ctx context.Context, worker int) (env.Env, error) {
@@ -123,7 +124,7 @@ func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scor
 		}
 		cfg := s.job.session.Config.Settings().Rollout
 		cfg.Parallel = 1
-		if c, err = rollout.New(cfg, open, s.policy, rollout.WithLogger(s.job.bench.o.Log.With("split", o.Split))); err != nil {
+		if c, err = rollout.New(cfg, open, s.policy, rollout.WithLogger(s.job.executor.o.Log.With("split", o.Split))); err != nil {
 			return scored, err
 		}
 		s.collectors[o.Split] = c
@@ -138,7 +139,7 @@ func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scor
 	return s.job.scoring.Score(ctx, groups)
 }
 
-func (s *seat) close() error {
+func (s *slot) close() error {
 	var errs []error
 	for _, c := range s.collectors {
 		errs = append(errs, c.Close())

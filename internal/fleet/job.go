@@ -17,30 +17,30 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// job is a bundle that is open.
+// job is an open bundle.
 type job struct {
-	bench  *Bench
-	digest queue.Digest
-	users  int // under the bench's mutex
+	executor *Executor
+	digest   queue.Digest
+	users    int // guarded by the executor's mutex
 
-	mutex   sync.Mutex   // of what follows
+	mutex   sync.Mutex   // guards the fields below
 	drop    func() error // removes its folder
 	session *merit.Session
 	scoring credit.Pipeline
-	idle    []*seat
+	idle    []*slot
 
-	loading sync.Mutex   // of what follows: slots need the same weights at the same time
-	weights queue.Digest // that were brought last
-	state   []byte
+	loading sync.Mutex   // guards the fields below: slots need the same weights at the same time
+	weights queue.Digest // digest of state
+	state   []byte       // the weights that were read last
 }
 
 func (j *job) leave() {
-	j.bench.mutex.Lock()
-	defer j.bench.mutex.Unlock()
+	j.executor.mutex.Lock()
+	defer j.executor.mutex.Unlock()
 	j.users--
 }
 
-// open unpacks and opens the session, once; after a failure the next caller tries
+// open unpacks the bundle and opens its session, once. After a failure the next caller tries
 // again.
 func (j *job) open(ctx context.Context, bundle queue.Content) (err error) {
 	j.mutex.Lock()
@@ -53,11 +53,11 @@ func (j *job) open(ctx context.Context, bundle queue.Content) (err error) {
 		return err
 	}
 	defer from.Close() // only read
-	dir, drop, err := j.bench.folder()
+	dir, drop, err := j.executor.folder()
 	if err != nil {
 		return err
 	}
-	if j.session, err = Unpack(ctx, from, dir, j.bench.o.Lent, j.bench.o.Options...); err != nil {
+	if j.session, err = Unpack(ctx, from, dir, j.executor.o.Grants, j.executor.o.Options...); err != nil {
 		return errors.Join(err, drop())
 	}
 	j.drop = drop
@@ -65,14 +65,14 @@ func (j *job) open(ctx context.Context, bundle queue.Content) (err error) {
 	return nil
 }
 
-// folder makes one for the files of a job.
-func (b *Bench) folder() (dir string, drop func() error, err error) {
-	base := cmp.Or(b.o.Dir, os.TempDir())
+// folder makes a folder for the files of a job.
+func (x *Executor) folder() (dir string, drop func() error, err error) {
+	base := cmp.Or(x.o.Dir, os.TempDir())
 	if err = os.MkdirAll(base, 0o700); err == nil {
 		dir, err = os.MkdirTemp(base, "merit-job-")
 	}
 	if err != nil {
-		return "", nil, stored(err)
+		return "", nil, storageError(err)
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
@@ -92,14 +92,14 @@ func (j *job) close() error {
 	return errors.Join(errs...)
 }
 
-// score scores the trajectories of a shard. What cannot be asked here, or takes
-// too long, is an error: another try may have an answer.
-func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
+// score scores the trajectories of a shard. If a reward fails for a reason that may pass, such
+// as a timeout, score returns an error so that the shard is retried.
+func (x *Executor) score(ctx context.Context, s queue.Shard) ([]byte, error) {
 	o, err := shardcodec.ReadScoring(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	j, err := b.job(ctx, s, o.Job)
+	j, err := x.job(ctx, s, o.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
 	defer cancel(nil)
 	evaluations, err := inOneSlot(j.session.Rewards).EvaluateAll(ctx, o.Trajectories, func(i int, e reward.Evaluation) {
 		if t := o.Trajectories[i]; shardcodec.Passes(t, e) {
-			cancel(unscored(queue.Score, t.ID, e)) // the others would be for nothing
+			cancel(unscored(queue.Score, t.ID, e)) // the shard is retried, so the other evaluations are not needed
 		}
 	})
 	if err != nil {
@@ -117,8 +117,9 @@ func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
 	return shardcodec.EncodeScores(evaluations)
 }
 
-// inOneSlot is a pool for one shard of several: as many evaluations at a time as a
-// part that waits can use, and one where all compute.
+// inOneSlot returns a reward pool for one of several concurrent shards. It runs as many
+// evaluations at a time as a part that waits for a service can use, and one if all parts
+// compute.
 func inOneSlot(r *merit.Rewards) *reward.Pool {
 	parallel := 1
 	for _, p := range r.Parts {
@@ -127,19 +128,19 @@ func inOneSlot(r *merit.Rewards) *reward.Pool {
 	return reward.NewPool(r.Parts, parallel)
 }
 
-// unscored is the error of a shard of which a reward could not be asked.
+// unscored returns the error of a shard that a reward could not score for a passing reason.
 func unscored(kind queue.Kind, where string, e reward.Evaluation) error {
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Unscored, Where: string(kind) + " " + where, What: "a reward could not be asked here: " + string(e.Outcome) + ": " + e.Reason,
-		Hint: "look at what the reward needs on this machine",
+		Boundary: fault.Fleet, Kind: fault.Unscored, Where: string(kind) + " " + where, What: "the reward could not be evaluated on this machine: " + string(e.Outcome) + ": " + e.Reason,
+		Hint: "check that this machine has what the reward needs",
 	}
 }
 
-// lostText says that a worker was in trouble with an order, and another might not
-// be. It goes from worker to coordinator in the text of an error.
-const lostText = "an episode was lost where it was played"
+// lostText marks the error of a worker that lost an episode, where another worker might
+// succeed. It travels from worker to coordinator in the text of the error.
+const lostText = "the worker lost an episode"
 
-// lostHere is the error of an order of which episodes were lost in this process.
+// lostHere returns the error of an order of which this process lost episodes.
 func lostHere(groups []*rl.Group) error {
 	why := ""
 	for _, g := range groups {
@@ -149,11 +150,10 @@ func lostHere(groups []*rl.Group) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Fleet, Kind: fault.Crashed, Where: "order", What: lostText + ": " + why,
-		Hint: "it is tried again, by another worker if there is one; look for what this machine lacks, such as memory",
+		Hint: "check what this machine lacks, such as memory; the fleet retries the order, on another worker if one is connected",
 	}
 }
 
-// lossy reports whether a shard was given up of which its last worker said that it
-// was in trouble. It is asked for once more: what is lost then is lost, and the
-// other episodes of the shard are not.
+// lossy reports whether a shard was given up because its last worker lost an episode. Such a
+// shard is submitted once more, and then only the lost episodes have no result.
 func lossy(err error) bool { return strings.Contains(err.Error(), lostText) }

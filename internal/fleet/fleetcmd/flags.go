@@ -16,20 +16,20 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options are the flags of verbs that have others work.
+// Options are the flags of commands that can use a fleet.
 type Options struct {
-	Address string // empty is no fleet
+	Address string // empty means no fleet
 	Workers int
 }
 
-// Flags adds --fleet and --workers; does is what workers do.
+// Flags adds --fleet and --workers. The argument does completes the sentence "workers …".
 func (o *Options) Flags(cmd *cobra.Command, does string) {
 	f := cmd.Flags()
 	f.StringVar(&o.Address, "fleet", "", "have workers "+does+": nats://HOST:PORT of a server, or embedded for a server in this process; the results are identical")
 	f.IntVar(&o.Workers, "workers", 0, "with --fleet: number of worker processes to start on this machine")
 }
 
-// Check holds the flags to each other.
+// Check reports flags that contradict each other.
 func (o *Options) Check(cmd *cobra.Command) error {
 	switch {
 	case o.Workers < 0:
@@ -43,11 +43,10 @@ func (o *Options) Check(cmd *cobra.Command) error {
 // Player is a fleet that plays for a session.
 type Player struct {
 	*fleet.Coordinator
-	opened *fleet.Opened
+	opened *fleet.Fleet
 }
 
-// Player comes to the fleet and gives it what s is made of; nil if none was asked
-// for.
+// Player connects to the fleet and packs s for it. It returns nil if no fleet was requested.
 func (o *Options) Player(ctx context.Context, h *console.Host, s *merit.Session) (*Player, error) {
 	if o.Address == "" {
 		return nil, nil
@@ -63,7 +62,7 @@ func (o *Options) Player(ctx context.Context, h *console.Host, s *merit.Session)
 	return &Player{c, f}, nil
 }
 
-// OpenPlayer is for the options of a session; nil if no fleet was asked for.
+// OpenPlayer returns the option for a session, or nil if no fleet was requested.
 func (p *Player) OpenPlayer() train.OpenPlayer {
 	if p == nil {
 		return nil
@@ -71,10 +70,10 @@ func (p *Player) OpenPlayer() train.OpenPlayer {
 	return p.Coordinator.OpenPlayer
 }
 
-// Gauges are the fleet's figures for Prometheus.
+// Gauges returns the fleet's Prometheus metrics.
 func (p *Player) Gauges() fleet.CoordinatorGauges { return p.opened.Gauges() }
 
-// Close leaves the fleet and says what it did.
+// Close disconnects from the fleet and prints what it did.
 func (p *Player) Close(h *console.Host) error {
 	if p == nil {
 		return nil
@@ -82,14 +81,14 @@ func (p *Player) Close(h *console.Host) error {
 	return leave(h, p.opened, p.Totals())
 }
 
-// Scorer is a fleet that scores by rewards.
+// Scorer is a fleet that scores with rewards.
 type Scorer struct {
 	*fleet.Scorer
-	opened *fleet.Opened
+	opened *fleet.Fleet
 }
 
-// Scorer comes to the fleet and gives it the rewards r, which cfg configures; nil if
-// none was asked for.
+// Scorer connects to the fleet and packs the rewards r, which cfg configures. It returns nil if
+// no fleet was requested.
 func (o *Options) Scorer(ctx context.Context, h *console.Host, r *merit.Rewards, cfg *merit.Config) (*Scorer, error) {
 	if o.Address == "" {
 		return nil, nil
@@ -105,7 +104,7 @@ func (o *Options) Scorer(ctx context.Context, h *console.Host, r *merit.Rewards,
 	return &Scorer{s, f}, nil
 }
 
-// Close leaves the fleet and says what it did.
+// Close disconnects from the fleet and prints what it did.
 func (s *Scorer) Close(h *console.Host) error {
 	if s == nil {
 		return nil
@@ -113,14 +112,14 @@ func (s *Scorer) Close(h *console.Host) error {
 	return leave(h, s.opened, s.Totals())
 }
 
-// open comes to the fleet.
-func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) (*fleet.Opened, error) {
+// open connects to the fleet.
+func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) (*fleet.Fleet, error) {
 	return fleet.Open(ctx, o.Address, cfg, fleet.OpenOptions{
 		Workers: o.Workers, Options: rewardcmd.Options(h, cfg.Sandbox.Limits), Getenv: h.Env, Log: h.Logger(),
-		OnLiar: func(worker string, why error) {
+		OnWrongResult: func(worker string, why error) {
 			fmt.Fprintf(h.Stderr, "worker %s returned a wrong result and is excluded: %v\n", worker, why)
 		},
-		Joinable: func(j fleet.Joining) {
+		OnReady: func(j fleet.JoinInfo) {
 			if !h.Global.Quiet {
 				fmt.Fprint(h.Stderr, joining(j, fleet.Of(cfg).Users))
 			}
@@ -128,33 +127,33 @@ func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) 
 	})
 }
 
-// joining says how others come to a server in this process.
-func joining(j fleet.Joining, users string) string {
+// joining returns the lines that tell how workers join an embedded server.
+func joining(j fleet.JoinInfo, users string) string {
 	where := ""
 	if j.Beyond != "" {
-		where = " of this machine"
+		where = " on this machine"
 	}
 	text := fmt.Sprintf("workers%s join with: merit fleet worker --join %s --key %s\n", where, j.URL, j.Key)
 	if j.Beyond != "" {
-		text += fmt.Sprintf("workers of other machines, with a key of %s: merit fleet worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
+		text += fmt.Sprintf("workers on other machines, with a key that %s lists, join with: merit fleet worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
 	}
 	return text + fmt.Sprintf("watch them with: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
 }
 
-func leave(h *console.Host, f *fleet.Opened, t fleet.Totals) error {
+func leave(h *console.Host, f *fleet.Fleet, t fleet.Totals) error {
 	if !h.Global.Quiet {
 		fmt.Fprintln(h.Stderr, "fleet: "+said(t, f.Report()))
 	}
 	return f.Close()
 }
 
-// said is a line about what a fleet did.
+// said summarizes in one line what a fleet did.
 func said(t fleet.Totals, v queue.VerifyReport) string {
 	parts := []string{count(t.Shards, "shard") + " by " + count(len(t.Workers), "worker")}
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{t.Redeliveries, "handed out again"}, {v.Checked, "verified"}, {v.Differed, "differed"}, {len(v.Liars), "excluded"}, {t.Lost, "lost"}} {
+	}{{t.Redeliveries, "redelivered"}, {v.Checked, "verified"}, {v.Differed, "differed"}, {len(v.Wrong), "excluded"}, {t.Lost, "lost"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// fetch tells of a result that the server has.
+// fetch reads a result from the server's stream and sends it as an event.
 func (s *submission) fetch(ctx context.Context, p place) {
 	stream, err := s.stream(ctx, resultStream)
 	if err != nil {
-		return // it is looked for again
+		return // watch looks for it again
 	}
 	if m, err := stream.GetLastMsgForSubject(ctx, p.result()); err == nil {
 		e := s.unseal(ctx, p, m.Subject, m.Header, m.Data)
@@ -23,8 +23,8 @@ func (s *submission) fetch(ctx context.Context, p place) {
 	}
 }
 
-// unseal checks a result, and brings a large one. Where this end has a key workers
-// have, and a result that nobody has signed may be anybody's in anybody's name.
+// unseal checks a result and fetches a large body. If this process has a key, workers have
+// keys, too, and an unsigned result is refused, because anyone could have sent it in any name.
 func (s *submission) unseal(ctx context.Context, p place, subject string, h nats.Header, data []byte) event {
 	v := event{place: p}
 	if v.envelope, v.err = open(subject, h, data); v.err != nil {
@@ -33,9 +33,9 @@ func (s *submission) unseal(ctx context.Context, p place, subject string, h nats
 	v.barred = s.barred(v.worker, v.envelope.key)
 	switch {
 	case v.barred:
-		v.err = errors.New("its worker is excluded")
+		v.err = errors.New("the worker is excluded")
 	case s.conn.key != nil && v.envelope.key == "":
-		v.err = errors.New("it is not signed")
+		v.err = errors.New("the result is not signed")
 	case v.stored >= 0:
 		data, v.err = s.large(ctx, p, v.envelope)
 	}
@@ -43,7 +43,7 @@ func (s *submission) unseal(ctx context.Context, p place, subject string, h nats
 	return v
 }
 
-// large brings a result that did not fit into a message, and takes it out.
+// large fetches a body that did not fit into a message, and deletes it from the server.
 func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -51,33 +51,33 @@ func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	var data []byte // it grows by what is there, and not by what a worker says
+	var data []byte // grows with the parts received, not with the size that the worker claims
 	for i := 0; len(data) < e.stored; i++ {
 		part, err := stream.GetLastMsgForSubject(ctx, e.part(p, i))
 		if err != nil {
 			return nil, err
 		}
 		if len(part.Data) == 0 || len(part.Data) > e.stored-len(data) {
-			return nil, errors.New("its parts are not those of its size")
+			return nil, errors.New("the parts of the body do not add up to its size")
 		}
 		data = append(data, part.Data...)
 	}
 	if DigestOfBytes(data) != e.digest {
-		return nil, errors.New("its body is not what its digest says")
+		return nil, errors.New("the body does not match its digest")
 	}
 	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(e.parts(p)+"*")); err != nil {
-		s.Log.Debug("a large result stays in its stream, which forgets it by itself", "cause", err)
+		s.Log.Debug("a large result could not be deleted; the stream deletes it when it expires", "cause", err)
 	}
 	return data, nil
 }
 
-// take is what an event comes to: a result for the caller, or nil.
+// take processes an event. It returns a result for the caller, or nil.
 func (s *submission) take(ctx context.Context, e event) (*Result, error) {
 	a := s.open[e.tail()]
 	switch before, again := s.seen[e.tail()]; {
-	case a == nil && e.found: // heard meanwhile
+	case a == nil && e.found: // received meanwhile
 		return nil, nil
-	case a == nil && e.err == nil && again: // a second one
+	case a == nil && e.err == nil && again: // a second result
 		s.count(func(c *Counts) {
 			if before == e.digest {
 				c.Twice++
@@ -86,7 +86,7 @@ func (s *submission) take(ctx context.Context, e event) (*Result, error) {
 			}
 		})
 		return nil, nil
-	case a == nil: // of a shard that is not drawn yet: it is kept
+	case a == nil: // the shard is not drawn yet; remember that its result exists
 		if e.err == nil {
 			s.had[e.place.result()] = 1
 		}
@@ -107,27 +107,27 @@ func (s *submission) take(ctx context.Context, e event) (*Result, error) {
 	return &e.result, nil
 }
 
-// dead is the result of a shard that was tried as often as it may be.
+// dead returns the result of a shard that has used up its tries.
 func (s *submission) dead(a *asked, tries int, why error) *Result {
 	s.count(func(c *Counts) { c.Dead++ })
 	return &Result{Index: a.index, Deliveries: tries, Err: GivenUp(s.job, a.index, tries, why)}
 }
 
-// refuse takes a result out of the stream that is none, and asks again.
+// refuse deletes an invalid result from the stream and sends the shard again.
 func (s *submission) refuse(ctx context.Context, a *asked, e event) (*Result, error) {
 	s.count(func(c *Counts) { c.Refused++ })
 	a.doubt = true
 	if e.barred {
-		a.tries-- // who is excluded and does not go costs the shard nothing
+		a.tries-- // results of an excluded worker that keeps running do not use up tries
 	} else {
-		s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+		s.Log.Warn("a result was refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
 	}
 	if a.tries >= 2*MaxTries {
 		delete(s.open, e.tail())
 		return s.dead(a, a.tries, fmt.Errorf("a result of worker %s: %w", e.worker, e.err)), nil
 	}
 	if err := s.purge(ctx, resultStream, a.result()); err != nil && !lost(err) {
-		return nil, s.explain(err, "a result that is none cannot be taken out")
+		return nil, s.explain(err, "an invalid result cannot be deleted")
 	}
 	s.count(func(c *Counts) { c.Resubmitted++ })
 	return nil, s.send(ctx, a)

@@ -12,29 +12,29 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// errand is a call of EvaluateAll under way.
-type errand struct {
+// batch is one running call of EvaluateAll.
+type batch struct {
 	*Scorer
 	all  []*rl.Trajectory
 	tell func(i int, e reward.Evaluation)
 	out  []reward.Evaluation
 
 	mutex sync.Mutex
-	alone []parcel // units of parcels that nobody could score
+	alone []chunk // units of failed multi-unit chunks, to be sent alone
 }
 
-// parcel is what a shard has: whole units, each a trajectory or the members of one
-// group, by their positions in the trajectories.
-type parcel [][]int
+// chunk holds the units of one shard. A unit is a single trajectory or all members of one
+// group, as indexes into the trajectories.
+type chunk [][]int
 
-// Bounds of a parcel of more than one unit.
+// Limits of a chunk that has more than one unit.
 const (
-	parcelTrajectories = 64
-	parcelBytes        = 4 << 20 // of text
+	chunkTrajectories = 64
+	chunkBytes        = 4 << 20 // of text
 )
 
-// cut makes parcels of units that stand together.
-func (e *errand) cut() (all []parcel) {
+// cut groups consecutive units into chunks.
+func (e *batch) cut() (all []chunk) {
 	var units [][]int
 	order, ends := e.pool.Units(e.all)
 	from := 0
@@ -42,13 +42,13 @@ func (e *errand) cut() (all []parcel) {
 		units = append(units, order[from:to])
 		from = to
 	}
-	p, n, size := parcel(nil), 0, 0
+	p, n, size := chunk(nil), 0, 0
 	for _, unit := range units {
 		text := 0
 		for _, i := range unit {
 			text += length(e.all[i])
 		}
-		if n > 0 && (n+len(unit) > parcelTrajectories || size+text > parcelBytes) {
+		if n > 0 && (n+len(unit) > chunkTrajectories || size+text > chunkBytes) {
 			all = append(all, p)
 			p, n, size = nil, 0, 0
 		}
@@ -57,7 +57,7 @@ func (e *errand) cut() (all []parcel) {
 	return append(all, p)
 }
 
-// length is about how many bytes t has.
+// length returns the approximate size of t in bytes.
 func length(t *rl.Trajectory) int {
 	n := len(t.GroundTruth)
 	for _, m := range t.Messages {
@@ -69,8 +69,8 @@ func length(t *rl.Trajectory) int {
 	return n
 }
 
-// scoring is what a parcel asks for.
-func (e *errand) scoring(p parcel) shardcodec.Scoring {
+// scoring returns the order for a chunk.
+func (e *batch) scoring(p chunk) shardcodec.Scoring {
 	o := shardcodec.Scoring{Job: e.job.Digest}
 	for _, i := range slices.Concat(p...) {
 		o.Trajectories = append(o.Trajectories, e.all[i])
@@ -78,8 +78,8 @@ func (e *errand) scoring(p parcel) shardcodec.Scoring {
 	return o
 }
 
-// submit has parcels scored.
-func (e *errand) submit(ctx context.Context, open []parcel) error {
+// submit sends chunks to the fleet and handles their results.
+func (e *batch) submit(ctx context.Context, open []chunk) error {
 	name, err := e.name(open)
 	if err != nil {
 		return err
@@ -89,9 +89,9 @@ func (e *errand) submit(ctx context.Context, open []parcel) error {
 	})
 }
 
-// name is the name of a Submit: who asks again after a crash finds what is there,
-// and nobody takes back what others ask for.
-func (e *errand) name(open []parcel) (string, error) {
+// name returns the job name for Submit. It is a hash of what is asked for, so that a retry
+// after a crash finds existing results and never touches those of other requests.
+func (e *batch) name(open []chunk) (string, error) {
 	first, err := e.scoring(open[0]).Shard(e.job)
 	if err != nil {
 		return "", err
@@ -106,9 +106,9 @@ func (e *errand) name(open []parcel) (string, error) {
 	return "score-" + queue.DigestOfBytes(text).Hex()[:32], nil
 }
 
-// take files the result of a parcel. The units of one that is lost as a whole are
-// parcels of their own, so that no trajectory is without a score because of another.
-func (e *errand) take(ctx context.Context, p parcel, r queue.Result) {
+// take stores the result of a chunk. If a chunk of several units fails, each unit becomes a
+// chunk, so that a trajectory never goes unscored because of another.
+func (e *batch) take(ctx context.Context, p chunk, r queue.Result) {
 	err := r.Err
 	scores, there := r.Value.([]reward.Evaluation)
 	if err == nil && !there {
@@ -118,12 +118,12 @@ func (e *errand) take(ctx context.Context, p parcel, r queue.Result) {
 		e.mutex.Lock()
 		defer e.mutex.Unlock()
 		for _, unit := range p {
-			e.alone = append(e.alone, parcel{unit})
+			e.alone = append(e.alone, chunk{unit})
 		}
 		return
 	}
 	if err != nil {
-		e.log.WarnContext(ctx, "workers cannot score it", "trajectory", e.all[p[0][0]].ID, "trajectories", len(p[0]), "cause", err)
+		e.log.WarnContext(ctx, "no worker could score the trajectories", "trajectory", e.all[p[0][0]].ID, "trajectories", len(p[0]), "cause", err)
 		scores = slices.Repeat([]reward.Evaluation{{Outcome: reward.Infrastructure, Reason: fmt.Sprintf("%.300s", "the fleet could not score it: "+err.Error())}}, len(p[0]))
 	}
 	for k, i := range slices.Concat(p...) {
