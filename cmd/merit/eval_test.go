@@ -83,5 +83,5 @@ func TestEvalLocksWhatItWrites(t *testing.T) {
 	require.Eventually(t, func() bool { _, err := os.Stat(path + ".part"); return err == nil }, time.Minute, 10*time.Millisecond)
 	text, err := eval().CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(text), "out.jsonl.part: another process writes these results")
+	require.Contains(t, string(text), "out.jsonl.part: another process is writing these results")
 }

@@ -42,8 +42,8 @@ func (p *Parser) call(calls []rl.ToolCall) (rl.Action, string) {
 	return action, ""
 }
 
-// checkCall returns what is wrong with a call, or "". Arguments that are not
-// there are none.
+// checkCall returns what is wrong with a call, or "". Missing arguments count as
+// none.
 func (p *Parser) checkCall(c *rl.ToolCall) string {
 	f := &c.Function
 	if c.Type == "" {
@@ -55,7 +55,7 @@ func (p *Parser) checkCall(c *rl.ToolCall) string {
 	if c.Type != "function" || !utf8.ValidString(f.Name) || !utf8.ValidString(f.Arguments) {
 		return "A tool call must call a function by its name, in UTF-8."
 	}
-	if p.cfg.Parse == Chat { // the environment says what else is wrong
+	if p.cfg.Parse == Chat { // the environment reports other errors
 		return empty(f.Name)
 	}
 	d := decode(f.Arguments, maxJSON)

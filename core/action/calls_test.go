@@ -47,9 +47,9 @@ func TestWrittenCalls(t *testing.T) {
 	form := `A tool call must be <tool_call>{"name"`
 	says(t, p, map[string]string{
 		"hello": "The answer calls no tool. " + form, "": "calls no tool", `{"name":"look","arguments":{}}`: "calls no tool",
-		write("fly", "{}"): `There is no tool "fly": call one of move, look, wait.`, write("move", `{"to":"W"}`): `The arguments of "move" are wrong: at to: value must be one of 'N', 'S'.`,
+		write("fly", "{}"): `There is no tool "fly": call one of move, look, wait.`, write("move", `{"to":"W"}`): `The arguments of "move" are invalid: at to: value must be one of 'N', 'S'.`,
 		write("move", "{}"): "missing property 'to'", write("wait", `{"n":1}`): `The tool "wait" takes no arguments`, write("look", `{"n":1}`): "takes no arguments",
-		write("look", "[]"): "must be one object", write("look", `"{} {}"`): "must be one object", write("look", `"{"`): "are broken JSON: it breaks off", write("look", "null"): "must be one object",
+		write("look", "[]"): "must be one object", write("look", `"{} {}"`): "must be one object", write("look", `"{"`): "are broken JSON: it is incomplete", write("look", "null"): "must be one object",
 		"<tool_call>look</tool_call>": form, `<tool_call>{"name":"look"}</tool_call>`: form, `<tool_call>{"Name":"look","arguments":{}}</tool_call>`: form,
 		`<tool_call>{"name":"look","Arguments":{}}</tool_call>`: form, `<tool_call>{"name":"look","arguments":{}} or not </tool_call>`: form, `<tool_call>{"name":7,"arguments":{}}`: form,
 		`<tool_call>{"name":"look","argu`: form, write("look", "{}") + "<tool_call>": form, strings.Repeat(write("look", "{}"), 65): "more than 64 tool calls",
@@ -130,12 +130,12 @@ func TestCallsOfNamedActions(t *testing.T) {
 // with its place.
 func TestBadTools(t *testing.T) {
 	for definitions, want := range map[string]string{
-		`[{"function":{}},{"function":{"name":"a"}},{"function":{"name":"a"}},7]`:   "tools[0].function.name: \"\" is not a text of 1 to 256 bytes, or is there twice\ntools[2].function.name",
+		`[{"function":{}},{"function":{"name":"a"}},{"function":{"name":"a"}},7]`:   "tools[0].function.name: \"\" is not a string of 1 to 256 bytes, or occurs twice\ntools[2].function.name",
 		`[{"function":{"name":"a","parameters":{"type":"objekt"}}}]`:                "tools[0].function.parameters: at type",
 		`[{"function":{"name":"a","parameters":7}}]`:                                "tools[0].function.parameters: ",
-		`[{"function":{"name":"a","parameters":{"$ref":"http://127.0.0.1/x"}}}]`:    "its own parts only",
-		`[{"function":{"name":"a","parameters":{"$schema":"http://127.0.0.1/x"}}}]`: "its own parts only",
-		`{}`: "tools: not a list", `[`: "tools: not a value of JSON: it breaks off", `[] []`: "tools: not a value of JSON: there is more", "[\"\xff\"]": "tools: is not UTF-8",
+		`[{"function":{"name":"a","parameters":{"$ref":"http://127.0.0.1/x"}}}]`:    "only refer to its own parts",
+		`[{"function":{"name":"a","parameters":{"$schema":"http://127.0.0.1/x"}}}]`: "only refer to its own parts",
+		`{}`: "tools: not a list", `[`: "tools: not valid JSON: it is incomplete", `[] []`: "tools: not valid JSON: something follows the list", "[\"\xff\"]": "tools: is not UTF-8",
 	} {
 		_, err := action.New(config(useTools), nil, json.RawMessage(definitions))
 		require.ErrorContains(t, err, want, definitions)

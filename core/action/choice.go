@@ -35,8 +35,7 @@ func (p *Parser) choose(text string) (rl.Action, string) {
 		clip(p.names.list[t.found], maxQuote), clip(p.names.list[t.other], maxQuote), p.allowed)
 }
 
-// insideWord reports whether a word goes on from before a place in text to
-// after it.
+// insideWord reports whether a position in text is inside a word.
 func insideWord(text string, place int) bool {
 	before, size := utf8.DecodeLastRuneInString(text[:place])
 	after, wide := utf8.DecodeRuneInString(text[place:])

@@ -1,10 +1,10 @@
-// Package action makes an action of what a language model said, in the way the
-// configuration says. What does not parse is no action at all: it comes with
-// one sentence that says what was wrong and what is allowed, short enough to be
-// shown to the model. Nothing is ever guessed or filled in.
+// Package action parses the answer of a language model into an action, as
+// configured. An answer that does not parse is not an action: the parser returns
+// one sentence that says what is wrong and what is allowed, short enough to show
+// to the model. It never guesses or fills in anything.
 //
 // Answers are untrusted. Their size, the depth of their JSON, the matches of an
-// expression and the work of a JSON Schema are bounded; expressions are RE2.
+// expression and the cost of a JSON Schema are bounded; expressions are RE2.
 package action
 
 import (
@@ -26,55 +26,55 @@ const (
 	Chat       Kind = "chat"        // the answer calls tools, or is the action as a whole; the environment checks both
 )
 
-// Take says which finding in an answer counts.
+// Take says which match in an answer counts.
 type Take string
 
-// The findings that count.
+// The matches that count.
 const (
-	Only  Take = "only"  // the one that there is: two different ones are no answer
+	Only  Take = "only"  // the only one; two different ones are an error
 	First Take = "first" // the first
 	Last  Take = "last"  // the last
 )
 
-// Config says how an action is found in what a language model said.
+// Config says how an action is found in the answer of a language model.
 type Config struct {
-	// Parse is the way: none takes the whole answer, choice looks for the name
-	// of one of the environment's actions, regex for what an expression
-	// captures, json_schema for JSON, tool_calls for calls of the API or, in
-	// the text, for <tool_call>{"name": …, "arguments": {…}}</tool_call>. Where
-	// the environment names its actions, what is found must be a name. chat
-	// takes calls if there are any, and else the whole answer, as the last word
-	// of an agent; the environment hears what is wrong with a call and answers it.
+	// Parse is how the action is found. none takes the whole answer. choice looks
+	// for the name of one of the environment's actions. regex takes what an
+	// expression captures. json_schema reads JSON. tool_calls reads calls of the API
+	// or, in the text, <tool_call>{"name": …, "arguments": {…}}</tool_call>. If the
+	// environment names its actions, the result must be one of the names. chat reads
+	// tool calls, or takes an answer without calls as the agent's final message; the
+	// environment receives calls even if they are wrong, and reacts to them.
 	Parse Kind `yaml:"parse" json:"parse" jsonschema:"enum=none,enum=choice,enum=regex,enum=json_schema,enum=tool_calls,enum=chat"`
-	// After is an RE2 expression such as </think>: only what follows its last
-	// match is read, without white space around it, and an answer without a
-	// match is invalid. Empty reads everything.
+	// After is an RE2 expression such as </think>. Only the text after its last
+	// match is read, without surrounding white space; an answer without a match is
+	// invalid. Empty reads everything.
 	After string `yaml:"after" json:"after"`
-	// Take says which finding of choice, regex or json_schema counts. With only,
-	// an answer may repeat itself but not name two different actions.
+	// Take is which match of choice, regex or json_schema counts. With only, an
+	// answer may repeat an action but must not name two different ones.
 	Take Take `yaml:"take" json:"take" jsonschema:"enum=only,enum=first,enum=last"`
-	// IgnoreCase lets names of actions be written in upper or lower case.
+	// IgnoreCase accepts names of actions in upper or lower case.
 	IgnoreCase bool `yaml:"ignore_case" json:"ignore_case"`
-	// WholeWords makes choice pass over names inside of longer words. Words are
-	// letters, digits and underscores, with an apostrophe between letters or a
-	// point between digits; scripts without spaces have no words. Of names that
-	// begin at the same place the longest counts, with whole words or without.
+	// WholeWords makes choice ignore names inside longer words. Words are letters,
+	// digits and underscores, with an apostrophe between letters or a point between
+	// digits; scripts without spaces have no words. Of several names that begin at
+	// the same place, the longest counts, with or without this key.
 	WholeWords bool `yaml:"whole_words" json:"whole_words"`
-	// Pattern is the RE2 expression of regex. Its first capture that takes part
-	// in a match is the action, or the match if it captures nothing.
+	// Pattern is the RE2 expression of regex. The action is the first capture that
+	// takes part in a match, or the match itself if there are no captures.
 	Pattern string `yaml:"pattern" json:"pattern"`
-	// Schema is the JSON Schema of json_schema (draft 2020-12 unless $schema
-	// says otherwise). It cannot refer to anything outside itself.
+	// Schema is the JSON Schema of json_schema (draft 2020-12 unless $schema says
+	// otherwise). It cannot refer to anything outside itself.
 	Schema map[string]any `yaml:"schema" json:"schema"`
-	// Field is where in the JSON of json_schema the action is: keys, and
-	// numbers in lists, with points between them, such as move.name. Empty
-	// makes the JSON itself the action.
+	// Field is the path of the action in the JSON of json_schema: keys and list
+	// indices, separated by points, such as move.name. Empty makes the whole JSON
+	// value the action.
 	Field string `yaml:"field" json:"field"`
-	// Explain begins the observation that is repeated after an invalid action
-	// with what was wrong with it.
+	// Explain puts a description of the error before the observation that is
+	// repeated after an invalid action.
 	Explain bool `yaml:"explain" json:"explain"`
-	// AskAgain is how many invalid actions in a row end an episode; 0 means
-	// that none do.
+	// AskAgain is the number of consecutive invalid actions that ends an episode; 0
+	// means no limit.
 	AskAgain int `yaml:"ask_again" json:"ask_again" jsonschema:"minimum=0"`
 }
 
@@ -88,13 +88,13 @@ func DefaultConfig() Config {
 func (c Config) Validate() []error {
 	p := fault.Validate(&c)
 	if e, ok := expression(&p, "after", c.After); ok && c.After != "" && e.MatchString("") {
-		p.Invalid("after", "matches the empty text, so that nothing might follow its last match", "write an expression that needs at least one character")
+		p.Invalid("after", "matches the empty text, so nothing might follow its last match", "write an expression that matches at least one character")
 	}
 	expression(&p, "pattern", c.Pattern)
 	c.belongs(&p, "pattern", c.Pattern != "", Regex, "write the RE2 expression that captures the action")
 	if c.belongs(&p, "schema", len(c.Schema) > 0, JSONSchema, "write the JSON Schema of an answer, such as {type: object}") {
 		if _, err := compile(c.Schema); err != nil {
-			p.Invalid("schema", err.Error(), "correct the JSON Schema; it may refer to its own parts only")
+			p.Invalid("schema", err.Error(), "correct the JSON Schema; it may only refer to its own parts")
 		}
 	}
 	if c.Field != "" && c.Parse != JSONSchema {
@@ -103,8 +103,8 @@ func (c Config) Validate() []error {
 	return p
 }
 
-// belongs notes a key that its way of parsing lacks, or that another way has
-// no use for, and reports whether it is set where it belongs.
+// belongs reports whether a key is set and the way of parsing uses it. It notes a
+// problem if the key is missing, or set but not used.
 func (c Config) belongs(p *fault.Problems, key string, set bool, way Kind, hint string) bool {
 	if set == (c.Parse == way) {
 		return set
@@ -118,13 +118,13 @@ func (c Config) belongs(p *fault.Problems, key string, set bool, way Kind, hint 
 }
 
 func (c Config) idle(p *fault.Problems, key string, way Kind) {
-	p.Invalid(key, "has no use with parse: "+string(c.Parse), "remove it, or use parse: "+string(way))
+	p.Invalid(key, "is not used with parse: "+string(c.Parse), "remove it, or use parse: "+string(way))
 }
 
 func expression(p *fault.Problems, key, text string) (*regexp.Regexp, bool) {
 	e, err := regexp.Compile(text)
 	if err != nil {
-		p.Invalid(key, err.Error(), "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax")
+		p.Invalid(key, err.Error(), "write an RE2 expression; see https://pkg.go.dev/regexp/syntax")
 	}
 	return e, err == nil
 }

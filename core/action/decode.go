@@ -13,7 +13,7 @@ import (
 // Bounds of a value of JSON in an answer.
 const (
 	maxJSON   = 1 << 16 // bytes
-	maxDepth  = 64      // lists and objects inside of each other
+	maxDepth  = 64      // nesting of lists and objects
 	maxNumber = 64      // bytes of a number
 )
 
@@ -21,14 +21,13 @@ const (
 type decoded struct {
 	value any    // as encoding/json has it, with json.Number
 	text  string // what was read of it
-	began bool   // it is JSON, whole or broken, and no punctuation
-	depth int    // brackets that are open where it breaks
+	began bool   // it is JSON, valid or broken, and not punctuation
+	depth int    // brackets that are open at the error
 	err   error
 }
 
 // decode reads the value of JSON that text begins with, of at most limit bytes.
-// Names that are there twice, too deep nesting and numbers that no float64
-// holds are errors.
+// Duplicate names, nesting that is too deep and numbers beyond float64 are errors.
 func decode(text string, limit int) decoded {
 	window := text[:min(len(text), limit)]
 	d := decoder{Decoder: json.NewDecoder(strings.NewReader(window))}
@@ -39,12 +38,12 @@ func decode(text string, limit int) decoded {
 	case err == io.EOF && len(window) < len(text):
 		err = fmt.Errorf("it is longer than %d bytes", limit)
 	case err == io.EOF:
-		err = errors.New("it breaks off")
+		err = errors.New("it is incomplete")
 	}
 	return decoded{value: value, text: window[:d.InputOffset()], began: began, depth: d.depth, err: err}
 }
 
-var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
+var errDeep = fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 
 type decoder struct {
 	*json.Decoder
@@ -97,7 +96,7 @@ func (d *decoder) object() (any, error) {
 			return nil, errors.New("a key is not a string")
 		}
 		if _, twice := all[key]; twice {
-			return nil, fmt.Errorf("the key %s is there twice", quote(key))
+			return nil, fmt.Errorf("the key %s occurs twice", quote(key))
 		}
 		if all[key], err = d.value(); err != nil {
 			return nil, err
@@ -124,13 +123,13 @@ func (d *decoder) token() (json.Token, error) {
 	return t, err
 }
 
-// finite holds a number to what a float64 holds. A schema computes with
-// fractions of any length, for which 1e-999999 is much work.
+// finite rejects numbers that a float64 cannot hold. A schema computes with exact
+// fractions, so 1e-999999 would be expensive.
 func finite(number string) error {
 	x, err := strconv.ParseFloat(number, 64)
 	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")
 	if err != nil || math.IsInf(x, 0) || len(number) > maxNumber || x == 0 && strings.ContainsAny(mantissa, "123456789") {
-		return fmt.Errorf("the number %s is too large, small or long", clip(number, maxQuote))
+		return fmt.Errorf("the number %s is too large, too small or too long", clip(number, maxQuote))
 	}
 	return nil
 }

@@ -24,19 +24,19 @@ func TestFindingJSON(t *testing.T) {
 	says(t, parser(t, nil, "", schema(anything, "", action.Only)), map[string]string{
 		`{"a": 1}`: `={"a": 1}`, " [1, 2]\n": "=[1, 2]", `"up"`: `="up"`, "5": "=5", "1e999": "too large", "true": "=true",
 		"```json\n{\"a\": [{}]}\n```": `={"a": [{}]}`, "[as agreed] {x} {\"a\":1}.": `={"a":1}`, `{'a': 1}`: "contains no JSON", "up": "contains no JSON", "": "contains no JSON",
-		`[[note]] {"a":1}`: `={"a":1}`, `{"a":1} {"a":1}`: `={"a":1}`, `{"a":1} {"a":2}`: "more than one value", `[1] {"a":1}`: "more than one",
-		`{"a": {"b": 1}, }`: "broken: invalid character '}'", `{"a":[{"b":1},{"b":2}`: "broken: it breaks off", `{"a`: "breaks off", "{": "breaks off", "[ a": "contains no JSON",
-		`{"a":1,"a":2}`: `the key "a" is there twice`, `{"a":1e999}`: "the number 1e999 is too large", `{"a":1e-999999}`: "too large, small or long",
-		`{"a":` + strings.Repeat("1", 65) + `}`: "too large, small or long", `{"a":0e999999}`: `={"a":0e999999}`,
-		strings.Repeat("[", 65) + "1" + strings.Repeat("]", 65): "nested more than 64 deep", `["` + strings.Repeat("x", 1<<16) + `"]`: "longer than 65536 bytes",
-		`["x","` + strings.Repeat("x", 1<<16) + `"]`: "broken: it is longer than 65536 bytes", `[1,` + strings.Repeat("[", 65): "nested more than 64 deep",
+		`[[note]] {"a":1}`: `={"a":1}`, `{"a":1} {"a":1}`: `={"a":1}`, `{"a":1} {"a":2}`: "more than one JSON value", `[1] {"a":1}`: "more than one",
+		`{"a": {"b": 1}, }`: "broken: invalid character '}'", `{"a":[{"b":1},{"b":2}`: "broken: it is incomplete", `{"a`: "is incomplete", "{": "is incomplete", "[ a": "contains no JSON",
+		`{"a":1,"a":2}`: `the key "a" occurs twice`, `{"a":1e999}`: "the number 1e999 is too large", `{"a":1e-999999}`: "too large, too small or too long",
+		`{"a":` + strings.Repeat("1", 65) + `}`: "too large, too small or too long", `{"a":0e999999}`: `={"a":0e999999}`,
+		strings.Repeat("[", 65) + "1" + strings.Repeat("]", 65): "nested more than 64 levels deep", `["` + strings.Repeat("x", 1<<16) + `"]`: "longer than 65536 bytes",
+		`["x","` + strings.Repeat("x", 1<<16) + `"]`: "broken: it is longer than 65536 bytes", `[1,` + strings.Repeat("[", 65): "nested more than 64 levels deep",
 	})
 	says(t, parser(t, nil, "", schema(anything, "", action.First)), map[string]string{
 		`{"a":1} {"a":`: `={"a":1}`, `{"a": {"b":1} {"a":1}`: "broken",
 	})
 	says(t, parser(t, nil, "", schema(anything, "", action.Last)), map[string]string{
-		`{"a":1} {"a":`: "breaks off", `{"a":1} {"a":2}`: `={"a":2}`, `{"a": <move>} {"a":2}`: `={"a":2}`, `{"a": x, "b": {"c":1}}`: "broken", `{"a": [x, {"b":1}]} {"a":2}`: `={"a":2}`,
-		`{"a":1,"a":{"b":2}}`: "there twice", strings.Repeat("[", 65) + `{"a":1}` + strings.Repeat("]", 65): "64 deep", `{"a":[1}`: "broken", `{"a":1} {"b":2`: "breaks off", strings.Repeat("[]", 1001): "more than 1000",
+		`{"a":1} {"a":`: "is incomplete", `{"a":1} {"a":2}`: `={"a":2}`, `{"a": <move>} {"a":2}`: `={"a":2}`, `{"a": x, "b": {"c":1}}`: "broken", `{"a": [x, {"b":1}]} {"a":2}`: `={"a":2}`,
+		`{"a":1,"a":{"b":2}}`: "occurs twice", strings.Repeat("[", 65) + `{"a":1}` + strings.Repeat("]", 65): "64 levels deep", `{"a":[1}`: "broken", `{"a":1} {"b":2`: "is incomplete", strings.Repeat("[]", 1001): "more than 1000",
 	})
 }
 

@@ -21,7 +21,7 @@ type branch struct {
 	r    rune
 }
 
-// newNames also returns a name that is there twice, if one is.
+// newNames also returns a duplicate name, if there is one.
 func newNames(list []string, fold bool) (n *names, same string) {
 	n = &names{list: list, fold: fold, next: map[branch]int32{}, end: []int32{-1}}
 	for i, name := range list {
@@ -85,8 +85,8 @@ func (n *names) action(i int32) rl.Action {
 	return rl.Action{Kind: rl.ActionChoice, Choice: int(i), Text: n.list[i]}
 }
 
-// key is the rune that stands for r in the tree: the least of those that are r
-// in another case.
+// key returns the rune that represents r in the tree: the smallest of its case
+// variants.
 func (n *names) key(r rune) rune {
 	switch {
 	case !n.fold:

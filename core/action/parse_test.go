@@ -164,14 +164,14 @@ func TestProblems(t *testing.T) {
 		"words":         {func(c *action.Config) { c.Parse, c.Take, c.AskAgain = "x", "y", -1 }, []string{`parse: "x" is not`, `take: "y" is not`, "ask_again: -1"}},
 		"expressions":   {func(c *action.Config) { c.Parse, c.Pattern, c.After = action.Regex, "(", "[" }, []string{"after: error parsing", "pattern: error parsing"}},
 		"matches empty": {func(c *action.Config) { c.After = "x*" }, []string{"after: matches the empty text"}},
-		"idle":          {func(c *action.Config) { c.Pattern, c.Field, c.Schema = "x", "y", map[string]any{"type": "object"} }, []string{"pattern: has no use with parse: none", "schema: has no use", "field: has no use"}},
+		"idle":          {func(c *action.Config) { c.Pattern, c.Field, c.Schema = "x", "y", map[string]any{"type": "object"} }, []string{"pattern: is not used with parse: none", "schema: is not used", "field: is not used"}},
 		"no pattern":    {func(c *action.Config) { c.Parse = action.Regex }, []string{"pattern: is missing"}},
 		"no schema":     {func(c *action.Config) { c.Parse = action.JSONSchema }, []string{"schema: is missing"}},
 		"bad schema":    {func(c *action.Config) { c.Parse, c.Schema = action.JSONSchema, map[string]any{"type": "objekt"} }, []string{"schema: at type: "}},
 		"bad pattern":   {func(c *action.Config) { c.Parse, c.Schema = action.JSONSchema, map[string]any{"pattern": "("} }, []string{"schema: "}},
 		"a file": {func(c *action.Config) {
 			c.Parse, c.Schema = action.JSONSchema, map[string]any{"$ref": "file:///etc/hostname"}
-		}, []string{"its own parts only"}},
+		}, []string{"only refer to its own parts"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -185,9 +185,9 @@ func TestProblems(t *testing.T) {
 		})
 	}
 	_, err := action.New(config(func(c *action.Config) { c.Parse = action.Choice }), nil, nil)
-	require.ErrorContains(t, err, "parse: choice needs actions that have names")
+	require.ErrorContains(t, err, "parse: choice needs named actions")
 	_, err = action.New(config(func(c *action.Config) { c.IgnoreCase = true }), []string{"a", "b", "A"}, nil)
-	require.ErrorContains(t, err, `ignore_case: without case, two actions of the environment are both "A"`)
+	require.ErrorContains(t, err, `ignore_case: when case is ignored, two actions of the environment are both "A"`)
 }
 
 // Promise: what a model is told is one short line of UTF-8, however long names,

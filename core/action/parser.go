@@ -35,17 +35,17 @@ type Parser struct {
 func New(cfg Config, actions []string, definitions json.RawMessage) (*Parser, error) {
 	problems := fault.Problems(cfg.Validate())
 	if cfg.Parse == Choice && len(actions) == 0 {
-		problems.Invalid("parse", "choice needs actions that have names, and those of the environment are free text",
+		problems.Invalid("parse", "choice needs named actions, and the environment's actions are free text",
 			"use regex, json_schema or tool_calls, or none to take the whole answer")
 	}
 	if cfg.Parse == Chat && len(actions) > 0 {
-		problems.Invalid("parse", "chat takes free text, and the actions of the environment have names", "use choice, or tool_calls with a tool for each name")
+		problems.Invalid("parse", "chat takes free text, and the environment's actions have names", "use choice, or tool_calls with a tool for each name")
 	}
 	p := &Parser{cfg: cfg, allowed: list(actions)}
 	if len(actions) > 0 {
 		var same string
 		if p.names, same = newNames(actions, cfg.IgnoreCase); same != "" {
-			problems.Invalid("ignore_case", "without case, two actions of the environment are both "+quote(same), "set ignore_case: false")
+			problems.Invalid("ignore_case", "when case is ignored, two actions of the environment are both "+quote(same), "set ignore_case: false")
 		}
 	}
 	if cfg.Parse == ToolCalls && len(definitions) > 0 {
@@ -69,11 +69,11 @@ func New(cfg Config, actions []string, definitions json.RawMessage) (*Parser, er
 	return p, nil
 }
 
-// Parse returns the action in what a model said: its text, and the tool calls
-// that the API has already told apart, which are not written to. If there is
-// none, problem is one sentence of at most 300 bytes that says what is wrong
-// and what is allowed, and the action is the text as it came, of kind text.
-// Whether the action is available now is for the caller to check.
+// Parse returns the action in an answer: its text, and the tool calls that the API
+// has already parsed, which Parse does not modify. If there is no action, problem
+// is one sentence of at most 300 bytes that says what is wrong and what is
+// allowed, and the action is the unchanged text, of kind text. The caller checks
+// whether the action is available now.
 func (p *Parser) Parse(raw string, calls []rl.ToolCall) (action rl.Action, problem string) {
 	action, problem = p.parse(raw, calls)
 	if problem != "" {

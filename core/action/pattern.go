@@ -6,8 +6,9 @@ import (
 )
 
 // maxMatches bounds how many matches of an expression, and how many values of
-// JSON, are looked at in one answer. One match takes time in proportion to the
-// answer, but an expression such as x.*y|x may read all of it for every one.
+// JSON, are examined in one answer. One match takes time in proportion to the
+// answer, and an expression such as x.*y|x may read all of the answer for each
+// match.
 const maxMatches = 1000
 
 const tooMany = "The answer repeats itself more than 1000 times: answer once."
@@ -72,7 +73,8 @@ func (p *Parser) canonical(text string) string {
 	return text
 }
 
-// orElse ends a sentence with the actions that are allowed, if they have names.
+// orElse completes a sentence with the actions that are allowed, if they have
+// names.
 func (p *Parser) orElse() string {
 	if p.allowed == "" {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is said to a model, in bytes.
+// Bounds of messages to a model, in bytes.
 const (
 	maxSentence = 300
 	maxList     = 160 // of names
-	maxQuote    = 48  // of its own words
+	maxQuote    = 48  // of quotations from its answer
 )
 
 // clip cuts s, which is UTF-8, to at most limit bytes, between characters.
@@ -27,7 +27,7 @@ func clip(s string, limit int) string {
 	return s[:cut] + more
 }
 
-// quote shows a model its own words.
+// quote quotes the model's answer.
 func quote(s string) string { return strconv.Quote(clip(strings.TrimSpace(s), maxQuote)) }
 
 // list joins names, as many as fit.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxVisits bounds how many parts of a schema are held against parts of one
-// value. Without it, a schema that refers to itself in two places takes twice
+// maxVisits bounds how many times a part of a schema is checked against a part of
+// one value. Without it, a schema that refers to itself in two places takes twice
 // as long with every level of a nested answer.
 const maxVisits = 1 << 16
 
@@ -62,8 +62,8 @@ func compile(document any) (*schema, error) {
 	return s, nil
 }
 
-// counted counts the visits of a part of the schema. The validator asks for the
-// format of a value before it goes on to the parts below.
+// counted counts the visits of a part of the schema. The validator calls it for
+// the format of a value before it visits the parts below.
 func (s *schema) counted(f *jsonschema.Format) *jsonschema.Format {
 	c := jsonschema.Format{Name: "counted"}
 	if f != nil {
@@ -99,19 +99,20 @@ func (s *schema) check(v any) (problem string) {
 	return ""
 }
 
-// closed is where a schema may refer to beside itself: nowhere.
+// closed is a loader that rejects every reference outside the schema.
 type closed struct{}
 
 // Load implements jsonschema.URLLoader.
 func (closed) Load(string) (any, error) {
-	return nil, errors.New("a schema may refer to its own parts only")
+	return nil, errors.New("a schema may only refer to its own parts")
 }
 
 // printer words the validator's errors.
 var printer = message.NewPrinter(language.English)
 
-// brief reduces what a validator or compiler says to what is wrong where. The
-// validator looks at the keys of an object in any order, hence the sorting.
+// brief shortens the message of a validator or compiler to what is wrong and
+// where. It sorts, because the validator visits the keys of an object in any
+// order.
 func brief(err error) error {
 	var bad *jsonschema.SchemaValidationError
 	if errors.As(err, &bad) {
@@ -130,7 +131,7 @@ func leaves(all []string, e *jsonschema.ValidationError) []string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		slices.Sort(k.Properties)
-	case *kind.PropertyNames: // where it is may be overwritten by then
+	case *kind.PropertyNames: // its location may be overwritten by then
 		return append(all, k.LocalizedString(printer))
 	}
 	for _, cause := range e.Causes {

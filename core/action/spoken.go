@@ -15,8 +15,8 @@ const (
 	closeCall = "</tool_call>"
 )
 
-// spoken returns the calls that are written in text. The last one needs no
-// closing tag, which servers cut off as a stop word.
+// spoken returns the calls that are written in text. The last one may lack its
+// closing tag, because servers cut it off as a stop word.
 func spoken(text string) (calls []rl.ToolCall, problem string) {
 	for {
 		_, rest, ok := strings.Cut(text, openCall)

@@ -28,7 +28,7 @@ func readTools(definitions json.RawMessage) (*tools, []error) {
 	wrong := func(where, format string, args ...any) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Protocol, Where: where, What: fmt.Sprintf(format, args...),
-			Hint: "this is a bug of the environment; tools are a list of OpenAI's tool definitions",
+			Hint: "report it as a bug of the environment: tools must be a list of OpenAI tool definitions",
 		})
 	}
 	if !utf8.Valid(definitions) {
@@ -37,10 +37,10 @@ func readTools(definitions json.RawMessage) (*tools, []error) {
 	}
 	d := decode(string(definitions), maxToolText)
 	if d.err == nil && !blank(string(definitions)[len(d.text):]) {
-		d.err = fmt.Errorf("there is more after the list")
+		d.err = fmt.Errorf("something follows the list")
 	}
 	if d.err != nil {
-		wrong("tools", "not a value of JSON: %v", d.err)
+		wrong("tools", "not valid JSON: %v", d.err)
 		return nil, problems
 	}
 	items, ok := d.value.([]any)
@@ -56,7 +56,7 @@ func readTools(definitions json.RawMessage) (*tools, []error) {
 		object, _ := function.(map[string]any)
 		name, _ := object["name"].(string)
 		if _, twice := t.arguments[name]; name == "" || len(name) > maxName || twice {
-			wrong(at+".name", "%s is not a text of 1 to %d bytes, or is there twice", quote(name), maxName)
+			wrong(at+".name", "%s is not a string of 1 to %d bytes, or occurs twice", quote(name), maxName)
 			continue
 		}
 		arguments, err := parameters(object)
@@ -95,7 +95,7 @@ func (t *tools) check(name string, arguments map[string]any) string {
 		return ""
 	}
 	if problem := s.check(arguments); problem != "" {
-		return fmt.Sprintf("The arguments of %s are wrong: %s.", quote(name), problem)
+		return fmt.Sprintf("The arguments of %s are invalid: %s.", quote(name), problem)
 	}
 	return ""
 }

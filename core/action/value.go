@@ -33,11 +33,11 @@ func (p *Parser) value(text string) (string, string) {
 	return jsonText(v), ""
 }
 
-// find returns the value of JSON that counts in text: the whole text if it is
-// one, and else one that begins with a bracket. A bracket that no key or value
-// follows is punctuation. If the JSON breaks later, or the answer ends in it, it
-// is broken JSON, of which no inner part is taken for the answer: the next
-// value is looked for behind the brackets that close it.
+// find returns the JSON value that counts in text: the whole text if it is JSON,
+// and otherwise a value that begins with a bracket. A bracket that no key or value
+// follows is punctuation. If an error comes later, or the answer ends inside the
+// value, the JSON is broken. No inner part of it counts: the search for the next
+// value continues after its closing brackets.
 func (p *Parser) find(text string) (found decoded, problem string) {
 	text = strings.TrimSpace(text)
 	if all := decode(text, maxJSON); (all.err == nil || all.began) && len(all.text) == len(text) {
@@ -69,16 +69,16 @@ func (p *Parser) find(text string) (found decoded, problem string) {
 	}
 	switch t.n {
 	case 0:
-		return decoded{}, "The answer contains no JSON: answer with one value of JSON."
+		return decoded{}, "The answer contains no JSON: answer with one JSON value."
 	case 1:
 		return found, ""
 	}
-	return decoded{}, "The answer contains more than one value of JSON: answer with exactly one."
+	return decoded{}, "The answer contains more than one JSON value: answer with exactly one."
 }
 
-// behind returns the place in text behind the brackets that close depth others,
-// or -1. It looks at all brackets, since in broken JSON nobody knows what is a
-// string.
+// behind returns the position in text after the brackets that close depth open
+// ones, or -1. It counts all brackets, because broken JSON does not show reliably
+// what is a string.
 func behind(text string, depth int) int {
 	for i := range len(text) {
 		switch text[i] {

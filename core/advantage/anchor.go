@@ -38,8 +38,7 @@ type head struct {
 	matcher
 }
 
-// assign is AnchorGroups; together says that the rows of a group stand
-// together.
+// assign is AnchorGroups; together says that the rows of each group are adjacent.
 func (c *clusters) assign(dst, group []int32, anchors []string, similarity float64, together bool) []int32 {
 	sameLength(len(dst), "group", len(group))
 	sameLength(len(dst), "anchors", len(anchors))
@@ -62,8 +61,8 @@ func (c *clusters) assign(dst, group []int32, anchors []string, similarity float
 		key := anchorKey{g, anchors[i]}
 		id, ok := c.known.get(key)
 		if !ok {
-			// Clusters are only ever added behind the others, so an anchor
-			// that was placed once stays where it is.
+			// New clusters are only appended, so an anchor stays in the cluster
+			// where it was placed first.
 			id = next
 			if similarity > 0 {
 				id = c.place(g, anchors[i], similarity, next)
@@ -120,9 +119,9 @@ func (c *memo[K]) clear() {
 // caches anyway.
 const shedFrom = 1024
 
-// shed may drop the keys, which will not be asked for again: a small map stays
-// in the processor's caches. Emptying costs as much as the map ever held, so it
-// waits for half as many keys; over a batch that is linear in the keys.
+// shed may drop the keys, which are not needed again: a small map stays in the
+// CPU's caches. Emptying costs as much as the map ever held, so it waits for half
+// as many keys; over a batch that is linear in the keys.
 func (c *memo[K]) shed() {
 	if len(c.m) >= max(shedFrom, c.most/2) {
 		c.clear()

@@ -41,25 +41,45 @@ const (
 	CombineConvex Combination = "convex"
 )
 
-// DefaultInvalidActionPenalty is the customary coefficient for those who turn
-// the penalty on; [Default] leaves it off.
+// DefaultInvalidActionPenalty is the usual coefficient of the penalty; [Default]
+// leaves the penalty off.
 const DefaultInvalidActionPenalty = 0.1
 
 // Config selects an estimator and its settings.
 type Config struct {
-	Estimator            string        `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo"` // what computes the advantages; Names lists them
-	Gamma                float64       `yaml:"gamma" json:"gamma" jsonschema:"minimum=0,maximum=1"`                                                                                       // discount γ, 0 … 1
-	Lambda               float64       `yaml:"lambda" json:"lambda" jsonschema:"minimum=0,maximum=1"`                                                                                     // gae: λ, 0 … 1
-	Omega                float64       `yaml:"omega" json:"omega" jsonschema:"minimum=0,maximum=1e6"`                                                                                     // gigpo: weight ω of the step advantage, ≥ 0
-	Normalization        Normalization `yaml:"normalization" json:"normalization" jsonschema:"enum=mean_norm,enum=mean_std_norm"`                                                         // gigpo, grpo, lightning, hgpo
-	BaselineOver         Scope         `yaml:"baseline_over" json:"baseline_over" jsonschema:"enum=trajectories,enum=steps"`                                                              // gigpo, grpo, hgpo
-	Singleton            Singleton     `yaml:"singleton" json:"singleton" jsonschema:"enum=zero,enum=raw"`                                                                                // group of one trajectory
-	Combine              Combination   `yaml:"combine" json:"combine" jsonschema:"enum=sum,enum=convex"`                                                                                  // gigpo
-	Similarity           float64       `yaml:"similarity" json:"similarity" jsonschema:"minimum=0,exclusiveMaximum=1" hint:"use 0 for exact anchors or a ratio above 0 and below 1"`      // anchors: 0 = exact keys, else the smallest ratio that joins, in (0, 1)
-	Epsilon              float64       `yaml:"epsilon" json:"epsilon" jsonschema:"minimum=1e-12,maximum=1"`                                                                               // added to a deviation, outside the root
-	InvalidActionPenalty float64       `yaml:"invalid_action_penalty" json:"invalid_action_penalty" jsonschema:"minimum=0,maximum=1e6"`                                                   // 0 = off
-	History              int           `yaml:"history" json:"history" jsonschema:"minimum=0,maximum=64"`                                                                                  // hgpo: observations before the current one, 0 … 64
-	HistoryExponent      float64       `yaml:"history_exponent" json:"history_exponent" jsonschema:"minimum=0,maximum=16"`                                                                // hgpo: α of the level weights, ≥ 0
+	// Estimator computes the advantages.
+	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo"`
+	// Gamma is the discount factor γ.
+	Gamma float64 `yaml:"gamma" json:"gamma" jsonschema:"minimum=0,maximum=1"`
+	// Lambda is the λ of gae.
+	Lambda float64 `yaml:"lambda" json:"lambda" jsonschema:"minimum=0,maximum=1"`
+	// Omega is the weight ω of the step advantage in gigpo.
+	Omega float64 `yaml:"omega" json:"omega" jsonschema:"minimum=0,maximum=1e6"`
+	// Normalization is what gigpo, grpo, lightning and hgpo divide relative
+	// advantages by: 1 (mean_norm), or the standard deviation plus epsilon
+	// (mean_std_norm).
+	Normalization Normalization `yaml:"normalization" json:"normalization" jsonschema:"enum=mean_norm,enum=mean_std_norm"`
+	// BaselineOver says what counts once in the mean and the standard deviation of
+	// gigpo, grpo and hgpo: each trajectory, or each of its steps.
+	BaselineOver Scope `yaml:"baseline_over" json:"baseline_over" jsonschema:"enum=trajectories,enum=steps"`
+	// Singleton is the episode advantage of a group that has only one trajectory:
+	// zero, or its raw score.
+	Singleton Singleton `yaml:"singleton" json:"singleton" jsonschema:"enum=zero,enum=raw"`
+	// Combine is how gigpo joins the episode advantage and the step advantage: sum
+	// is A_E + ω A_S, convex is ω A_E + (1−ω) A_S.
+	Combine Combination `yaml:"combine" json:"combine" jsonschema:"enum=sum,enum=convex"`
+	// Similarity is the smallest similarity ratio, above 0 and below 1, at which two
+	// anchors count as the same state. 0 requires equal anchors.
+	Similarity float64 `yaml:"similarity" json:"similarity" jsonschema:"minimum=0,exclusiveMaximum=1" hint:"use 0 for exact anchors or a ratio above 0 and below 1"`
+	// Epsilon is added to a standard deviation before the division.
+	Epsilon float64 `yaml:"epsilon" json:"epsilon" jsonschema:"minimum=1e-12,maximum=1"`
+	// InvalidActionPenalty is the coefficient of the penalty for invalid actions; 0
+	// turns it off.
+	InvalidActionPenalty float64 `yaml:"invalid_action_penalty" json:"invalid_action_penalty" jsonschema:"minimum=0,maximum=1e6"`
+	// History is how many observations before the current one hgpo compares.
+	History int `yaml:"history" json:"history" jsonschema:"minimum=0,maximum=64"`
+	// HistoryExponent is the exponent α of the level weights in hgpo.
+	HistoryExponent float64 `yaml:"history_exponent" json:"history_exponent" jsonschema:"minimum=0,maximum=16"`
 }
 
 // Default returns GiGPO as Merit runs it: γ 0.95, ω 1, no division by the

@@ -64,10 +64,10 @@ func TestEstimateRefuses(t *testing.T) {
 	fails(named("gigpo"), func(r *advantage.Rows) { r.Score[2], r.Score[3] = math.Inf(1), math.Inf(1) }, "row 2: episode score is +Inf")
 	fails(named("gigpo"), func(r *advantage.Rows) { r.Score[1] = 2 }, "row 1: trajectory 0 has episode scores 1 and 2")
 	fails(named("gigpo"), func(r *advantage.Rows) { r.Step[1] = 0 }, "row 1: trajectory 0 has step 0 twice")
-	fails(named("gigpo"), func(r *advantage.Rows) { r.Step[1] = 5 }, "row 1: trajectory 0 has step 5 twice or misses a step")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Step[1] = 5 }, "row 1: trajectory 0 has step 5 twice, or a step before it is missing")
 	fails(named("gigpo"), func(r *advantage.Rows) { r.Group[1] = 1 }, "row 1: trajectory 0 is in groups 0 and 1")
 	fails(named("gigpo"), func(r *advantage.Rows) { r.Group[1] = -1 }, "row 1: group -1")
-	fails(named("gigpo"), func(r *advantage.Rows) { r.Scored = []bool{true, false, true, true} }, "row 1: trajectory 0 is scored in some rows only")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Scored = []bool{true, false, true, true} }, "row 1: trajectory 0 has a score in some of its rows only")
 	fails(named("gigpo"), func(r *advantage.Rows) {
 		r.Score = []float64{-1e308, -1e308, 1.7e308, 1.7e308}
 	}, "too large to compare")

@@ -36,9 +36,9 @@ func Estimate(cfg Config, rows *Rows, dst *Result) error {
 	return EstimateWithin(cfg, rows, dst, math.MaxInt64)
 }
 
-// EstimateWithin is Estimate for rows of strangers: it stops with [ErrWork] when
-// comparing anchors by similarity has taken more than most steps, of one to
-// four nanoseconds each. The rest is linear in the rows and not counted.
+// EstimateWithin is Estimate for untrusted rows: it stops with [ErrWork] when
+// comparing anchors by similarity takes more than most steps, of one to four
+// nanoseconds each. The rest is linear in the rows and not counted.
 func EstimateWithin(cfg Config, rows *Rows, dst *Result, most int64) error {
 	if problems := cfg.Validate(); problems != nil {
 		return errors.Join(problems...)
@@ -65,7 +65,7 @@ func EstimateWithin(cfg Config, rows *Rows, dst *Result, most int64) error {
 	return nil
 }
 
-// prepare fills what all estimators share: order, members, penalised scores,
+// prepare fills what all estimators share: order, members, penalized scores,
 // returns, weights, anchor groups.
 func (d *Result) prepare(cfg Config, rows *Rows) error {
 	s := &d.scratch

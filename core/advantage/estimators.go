@@ -49,13 +49,13 @@ func lookup(name string) Estimator {
 
 func (e Estimator) accepts(rows *Rows) error {
 	if rows.Len() == 0 {
-		return nil // a batch of which nothing is left lacks nothing
+		return nil // an empty batch lacks nothing
 	}
 	if e.Anchors && rows.Anchor == nil {
-		return errors.New("estimator " + e.Name + " needs an anchor for every row: give the observation, or choose an estimator that does without, such as grpo")
+		return errors.New("estimator " + e.Name + " needs an anchor for every row: give the observation, or choose an estimator that does not use anchors, such as grpo")
 	}
 	if e.Values && rows.Value == nil {
-		return errors.New("estimator " + e.Name + " needs a value estimate for every row: train with a value head, or choose an estimator that does without, such as gigpo")
+		return errors.New("estimator " + e.Name + " needs a value estimate for every row: train with a value head, or choose an estimator that does not use values, such as gigpo")
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ import "math"
 // level 0.
 //
 // Source: arXiv 2602.22817 and its reference implementation with the episode
-// advantage as the outermost level. That one leaves out every A_j = 0, also of
-// a step that lies at the mean, and divides by a deviation with divisor n; here
-// the average is continuous and the divisor n−1 as everywhere in this package.
+// advantage as the outermost level. That one leaves out every A_j = 0, even if the
+// step is exactly at the mean, and divides by a deviation with divisor n; here the
+// average is continuous and the divisor n−1 as everywhere in this package.
 func hgpo(cfg Config, rows *Rows, d *Result) {
 	s, norm := &d.scratch, cfg.norm()
 	total, steps, level := s.work[0], s.work[1], s.work[2]

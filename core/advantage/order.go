@@ -36,7 +36,7 @@ func (o *order) build(r *Rows) error {
 	for i, t := range r.Trajectory {
 		at := int64(o.start[t]) + int64(r.Step[i])
 		if r.Step[i] < 0 || at >= int64(o.start[t+1]) || o.rows[at] >= 0 {
-			return &RowError{i, fmt.Sprintf("trajectory %d has step %d twice or misses a step before it", t, r.Step[i])}
+			return &RowError{i, fmt.Sprintf("trajectory %d has step %d twice, or a step before it is missing", t, r.Step[i])}
 		}
 		o.rows[at] = int32(i)
 		o.first[i] = r.Step[i] == 0
@@ -59,7 +59,7 @@ func (o *order) consistent(r *Rows) error {
 		case r.Group[i] != r.Group[prev]:
 			return &RowError{i, fmt.Sprintf("trajectory %d is in groups %d and %d", r.Trajectory[i], r.Group[prev], r.Group[i])}
 		case r.scored(i) != r.scored(prev):
-			return &RowError{i, fmt.Sprintf("trajectory %d is scored in some rows only", r.Trajectory[i])}
+			return &RowError{i, fmt.Sprintf("trajectory %d has a score in some of its rows only", r.Trajectory[i])}
 		case r.scored(i) && r.Score[i] != r.Score[prev]:
 			return &RowError{i, fmt.Sprintf("trajectory %d has episode scores %v and %v", r.Trajectory[i], r.Score[prev], r.Score[i])}
 		}

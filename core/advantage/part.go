@@ -16,12 +16,12 @@ type Moments struct {
 }
 
 // ErrMoments says that a part of a batch cannot be whitened by itself.
-var ErrMoments = errors.New("it whitens over the batch, so a part of one needs the moments of all of it")
+var ErrMoments = errors.New("it whitens over the whole batch, so a part of a batch needs the moments of all of it")
 
-// EstimatePart is Estimate for some whole groups of a batch, with the moments
-// that Estimate found for all of it. Every number is the same to the last bit;
-// anchor groups are numbered within the part. Estimators that whiten (see
-// Estimator.Whitens) need moments, all others do without.
+// EstimatePart is Estimate for some whole groups of a batch, with the moments that
+// Estimate found for all of it. Every number is the same to the last bit; anchor
+// groups are numbered within the part. Estimators that whiten (see
+// Estimator.Whitens) need moments, all others do not.
 func EstimatePart(cfg Config, rows *Rows, moments *Moments, dst *Result) error {
 	whitens := lookup(cfg.Estimator).Whitens
 	if whitens && moments == nil {

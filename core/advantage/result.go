@@ -15,7 +15,8 @@ type Result struct {
 	scratch scratch
 }
 
-// scratch is what an estimator needs beside the result, kept between batches.
+// scratch is what an estimator needs in addition to the result, kept between
+// batches.
 type scratch struct {
 	order    order
 	member   []int32   // group, or −1 if the row's trajectory has no score

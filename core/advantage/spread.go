@@ -10,8 +10,8 @@ type Spread struct {
 	Varied    bool    `json:"varied"`    // not all are equal
 }
 
-// Spreads returns the spread of each group's votes, to the bit those that
-// [EpisodeAdvantages] and [StepAdvantages] use: for who wants to show them.
+// Spreads returns the spread of each group's votes, bit for bit as
+// [EpisodeAdvantages] and [StepAdvantages] use them, to display them.
 //
 // Shapes: x, group, votes [rows], the result [groups]. Group < 0 takes no part;
 // votes nil means that all rows count.

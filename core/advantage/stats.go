@@ -1,7 +1,7 @@
 package advantage
 
-// Stats describes a batch. Shares lie in 0 … 1 and are 0 where there is
-// nothing to share. Rows without a score are in Rows only.
+// Stats describes a batch. Shares are from 0 to 1, and 0 if there is nothing to
+// divide by. Rows without a score are in Rows only.
 type Stats struct {
 	Rows               int     `json:"rows"`
 	Trajectories       int     `json:"trajectories"`

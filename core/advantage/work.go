@@ -2,18 +2,19 @@ package advantage
 
 import "errors"
 
-// ErrWork says that a batch's anchors are more work to compare than was allowed.
-var ErrWork = errors.New("comparing anchors by similarity takes more work than is allowed")
+// ErrWork says that a batch's anchors need more work to compare than the limit
+// allows.
+var ErrWork = errors.New("comparing the anchors by similarity would take more work than the limit allows")
 
-// work counts the steps of comparing anchors, down from what is allowed. How
-// many there are cannot be said before: a comparison of two texts takes between
-// one step and the cube of their lengths, and honest texts are near the lower
-// end. So they are counted while they are done, which gives one batch the same
-// answer on every machine and at every load.
+// work counts the steps of comparing anchors, down from what is allowed. Their
+// number is not known in advance: a comparison of two texts takes between one step
+// and the cube of their lengths, and honest texts are near the lower end. Counting
+// them as they happen gives the same result for a batch on every machine and at
+// every load.
 type work int64
 
-// A step is to look at one place where a code point of one text stands in the
-// other. What the rest of a comparison costs, in steps, as measured:
+// A step is the look-up of one position of a code point in the other text. The
+// measured costs of the rest of a comparison, in steps:
 const (
 	perPair  = 4   // two texts whose lengths alone tell them apart
 	perPoint = 16  // a code point that is looked up

@@ -96,7 +96,7 @@ func TestUnaligned(t *testing.T) {
 	}{
 		{"beyond the end", reward.ByAssistant, scored(1, step(3, 1)), "trajectory bad: step_index 3 (index among the assistant messages after the prompt) does not exist; there are 3"},
 		{"negative", reward.ByAssistant, scored(1, step(-1, 1)), "trajectory bad: step_index -1 (index among the assistant messages after the prompt) does not exist; there are 3"},
-		{"twice", reward.ByAssistant, scored(1, step(2, 1), step(2, 1)), "trajectory bad: step_index 2 comes twice"},
+		{"twice", reward.ByAssistant, scored(1, step(2, 1), step(2, 1)), "trajectory bad: step_index 2 occurs twice"},
 		{"NaN", reward.ByAssistant, scored(1, step(2, math.NaN())), "trajectory bad: the base reward of step_index 2 is NaN"},
 		{"Inf", reward.ByMessage, scored(1, step(3, math.Inf(-1))), "trajectory bad: the base reward of step_index 3 is -Inf"},
 		{"a user's message", reward.ByMessage, scored(1, step(4, 1)), `trajectory bad: step_index 4 (index of the message) is a message of role "user", not of the assistant`},
@@ -243,7 +243,7 @@ func TestStepsThatDoNotFit(t *testing.T) {
 		b, err := align.Join(align.Config{MaxUnscored: 1}, group(tr), []reward.Evaluation{scored(1)}, reward.ByAssistant)
 		require.NoError(t, err)
 		require.Equal(t, reward.Unaligned, b.Evaluations[0].Outcome, name)
-		require.Contains(t, b.Evaluations[0].Reason, "trajectory t: step 1 says", name)
+		require.Contains(t, b.Evaluations[0].Reason, "trajectory t: step 1 names", name)
 	}
 }
 

@@ -104,7 +104,7 @@ func (b *Batch) reset() {
 	b.critic, b.values, b.bootstrap = true, b.values[:0], b.bootstrap[:0]
 }
 
-// add appends the rows of trajectory i, which stands in group g.
+// add appends the rows of trajectory i, which belongs to group g.
 func (b *Batch) add(cfg Config, g, i int, t *rl.Trajectory, rule reward.StepIndexing) {
 	from := len(b.Steps)
 	for k := range t.Steps {
@@ -174,7 +174,7 @@ func (b *Batch) fillRewards(cfg Config, from int, t *rl.Trajectory, result rl.Ev
 		}
 		step := b.locator.step[at]
 		if step < 0 {
-			return fmt.Sprintf("step_index %d is an assistant message that no step wrote (message %d)", s.StepIndex, at)
+			return fmt.Sprintf("step_index %d is an assistant message that does not belong to a step (message %d)", s.StepIndex, at)
 		}
 		rewards[step] = s.BaseReward
 	}

@@ -1,8 +1,8 @@
-// Package align joins what rewards say with the steps of trajectories into the
-// rows that estimators read, and writes the credit that they find back into
-// the steps. Nothing is passed over: a step output that belongs to no step,
-// belongs to one twice or is not finite leaves its trajectory unscored, with a
-// reason that names the trajectory and the step.
+// Package align joins the results of rewards with the steps of trajectories into
+// the rows that estimators read, and writes the resulting credit back into the
+// steps. It ignores nothing: if a step output matches no step, matches a step
+// twice or is not finite, its trajectory is unscored, with a reason that names the
+// trajectory and the step.
 package align
 
 import (
@@ -11,16 +11,17 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Config says what a step is worth about which the reward says nothing.
+// Config sets the base rewards of steps without a step output.
 type Config struct {
-	// DefaultStepReward is the base reward of every step without a step
-	// output.
+	// DefaultStepReward is the base reward of each step for which the reward returns
+	// no step output.
 	DefaultStepReward float64 `yaml:"default_step_reward" json:"default_step_reward"`
-	// EnvRewardWeight adds the environment's own reward, times this, to the
-	// base reward of each step, and its sum to the episode score.
+	// EnvRewardWeight is the weight of the environment's reward. Merit adds the
+	// weighted reward to the base reward of each step, and the sum over the steps to
+	// the episode score.
 	EnvRewardWeight float64 `yaml:"env_reward_weight" json:"env_reward_weight"`
-	// MaxUnscored is the share of trajectories, 0 … 1, that may be without a
-	// score before the run stops.
+	// MaxUnscored is the largest share of trajectories without a score; above it the
+	// run stops.
 	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored" jsonschema:"minimum=0,maximum=1"`
 }
 
@@ -30,8 +31,8 @@ func DefaultConfig() Config { return Config{MaxUnscored: 0.2} }
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
 	p := fault.Validate(&c)
-	p.Check(finite(c.DefaultStepReward), "default_step_reward", c.DefaultStepReward, "use a finite number; 0 is the default")
-	p.Check(finite(c.EnvRewardWeight), "env_reward_weight", c.EnvRewardWeight, "use a finite number; 0 omits the environment's reward")
+	p.Check(finite(c.DefaultStepReward), "default_step_reward", c.DefaultStepReward, "use a finite number; the default is 0")
+	p.Check(finite(c.EnvRewardWeight), "env_reward_weight", c.EnvRewardWeight, "use a finite number; 0 leaves out the environment's reward")
 	return p
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Check holds the step outputs of e against the conversation of t: by rule,
-// each must name one assistant message, none twice, with a finite base reward.
-// It returns e, or e as Unaligned with the first problem as its reason. It
-// needs no steps, so it serves conversations from elsewhere.
+// Check checks the step outputs of e against the conversation of t: by rule, each
+// must name one assistant message, none twice, with a finite base reward. It
+// returns e, or e as Unaligned with the first problem as its reason. It does not
+// need steps, so it also works for conversations that Merit did not record.
 func Check(t *rl.Trajectory, e reward.Evaluation, rule reward.StepIndexing) reward.Evaluation {
 	if e.Outcome != reward.Scored || len(e.Result.StepOutputs) == 0 {
 		return e
@@ -43,8 +43,8 @@ type locator struct {
 }
 
 // load prepares l for t and returns what is wrong with the steps of t, if
-// anything: each must point to an assistant message behind that of the step
-// before it.
+// anything: each must point to an assistant message after that of the previous
+// step.
 func (l *locator) load(t *rl.Trajectory) (problem string) {
 	l.messages, l.prompt = t.Messages, t.Given()
 	l.assistant, l.step, l.taken = l.assistant[:0], l.step[:0], l.taken[:0]
@@ -59,7 +59,7 @@ func (l *locator) load(t *rl.Trajectory) (problem string) {
 	for i := range t.Steps {
 		at := t.Steps[i].MessageCount
 		if at <= before || at >= len(t.Messages) || t.Messages[at].Role != rl.RoleAssistant {
-			return fmt.Sprintf("step %d says that message %d carries its action, which is not an assistant message behind that of step %d", i, at, i-1)
+			return fmt.Sprintf("step %d names message %d as its action, but that is not an assistant message after the message of step %d", i, at, i-1)
 		}
 		l.step[at] = int32(i)
 		before = at
@@ -79,7 +79,7 @@ func (l *locator) message(s rl.StepOutput, rule reward.StepIndexing) (at int, pr
 	}
 	switch {
 	case l.taken[at]:
-		return 0, fmt.Sprintf("step_index %d comes twice", index)
+		return 0, fmt.Sprintf("step_index %d occurs twice", index)
 	case !finite(s.BaseReward):
 		return 0, fmt.Sprintf("the base reward of step_index %d is %v", index, s.BaseReward)
 	}

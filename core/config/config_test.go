@@ -157,7 +157,7 @@ func TestBound(t *testing.T) {
 	d = config.New("recipe.yaml")
 	d.Bound(20)
 	require.False(t, d.Decode([]byte("name: x\nsteps: ["+strings.Repeat("[", 1<<16)), defaults()))
-	require.EqualError(t, d.Err(), "recipe.yaml:2: there are 65542 words and signs of YAML, at most 20 are read")
+	require.EqualError(t, d.Err(), "recipe.yaml:2: the file has 65542 YAML tokens; the limit is 20")
 }
 
 // Promise: a schema has types, defaults, words and bounds; keys and words can be
@@ -187,7 +187,7 @@ func TestSchemaOfAnyStruct(t *testing.T) {
 	require.Equal(t, schema{Type: "string", Default: "spoon"}, s.Properties["steps"].Items.Properties["with"].Properties["kind"])
 }
 
-// colour reads its own word.
+// color reads its own word.
 type colour string
 
 func (c *colour) UnmarshalText(text []byte) error {
@@ -210,7 +210,7 @@ func TestValueThatReadsItsText(t *testing.T) {
 		require.NoError(t, d.Err())
 		require.Equal(t, colour(want), c.Colour)
 	}
-	for word, want := range map[string]string{"red": "x.yaml:1: colour: red is not allowed", "[1]": "x.yaml:1: colour: must be one value"} {
+	for word, want := range map[string]string{"red": "x.yaml:1: colour: red is not allowed", "[1]": "x.yaml:1: colour: must be a single value"} {
 		var c struct {
 			Colour colour `yaml:"colour"`
 		}

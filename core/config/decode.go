@@ -12,12 +12,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decoder walks a YAML tree beside the Go value that it fills. A library
-// decoder stops at the first problem; this one notes it, keeps the default and
-// goes on.
+// decoder walks a YAML tree and the Go value that it fills. A library decoder
+// stops at the first problem; this one notes it, keeps the default and continues.
 type decoder struct {
 	source     string
-	assignment bool                // a --set: its lines mean nothing
+	assignment bool                // a --set, which has no line numbers
 	lines      map[string]position // key path → where it is set
 	bad        map[string]bool     // key paths that have a problem
 	problems   []problem
@@ -29,7 +28,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 	d.place(n.GetToken(), n, path)
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.problem(n, path, "anchors, aliases and tags are not read here", "write the value itself")
+		d.problem(n, path, "anchors, aliases and tags are not supported", "write the value itself")
 		return
 	}
 	if own, ok := textual(v); ok {
@@ -39,7 +38,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 	switch n.(type) {
 	case *ast.NullNode:
 		if v.Kind() != reflect.Struct { // a section may be empty
-			d.problem(n, path, "has no value", "give one, or remove the key to have the default")
+			d.problem(n, path, "has no value", "give a value, or remove the key to use the default")
 		}
 		return
 	}
@@ -95,7 +94,7 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 // with its defaults, or nil if no feature has registered the section.
 func (d *decoder) section(n ast.Node, field reflect.Value, fresh any, path string) {
 	if fresh == nil {
-		d.problem(n, path, "belongs to a feature that this program does not have", "remove it, or import the feature in the program: github.com/merit-rl/merit/sdk/merit/standard imports all of them")
+		d.problem(n, path, "belongs to a feature that is not compiled into this program", "remove it, or import the feature's package in the program; github.com/merit-rl/merit/sdk/merit/standard imports all features")
 		return
 	}
 	section := reflect.New(reflect.TypeOf(fresh)).Elem()
@@ -125,8 +124,8 @@ func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
 	v.Set(list)
 }
 
-// newElement returns an element of a list, or a section that need not be there,
-// with its defaults.
+// newElement returns an element of a list, or an optional section, with its
+// defaults.
 func newElement(t reflect.Type) reflect.Value {
 	element := reflect.New(t)
 	if x, ok := element.Interface().(interface{ SetDefaults() }); ok {
@@ -141,16 +140,16 @@ func (d *decoder) element(m ast.MapNode, v reflect.Value, path string) {
 		key := it.Key().GetToken().Value
 		i, err := strconv.Atoi(key)
 		if err != nil || i < 0 || i >= v.Len() {
-			d.problem(it.Key(), join(path, key), fmt.Sprintf("is not an index into a list of %d", v.Len()), "indices begin with 0")
+			d.problem(it.Key(), join(path, key), fmt.Sprintf("is not an index into a list of %d", v.Len()), "use an index from 0")
 			continue
 		}
 		d.decode(it.Value(), v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 
-// mapping decodes keys that Merit does not know, such as a plug-in's options.
-// An override reaches into maps, and {} empties one; a file's map stands for
-// itself.
+// mapping decodes keys that Merit does not know, such as a plug-in's options. An
+// override changes single entries of a map, and {} empties it; a map in a file
+// replaces the default.
 func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	m, ok := n.(ast.MapNode)
 	if !ok {
@@ -163,7 +162,7 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	for it := m.MapRange(); it.Next(); {
 		key := it.Key().GetToken().Value
 		at := join(path, key)
-		if element := v.Type().Elem(); element.Kind() != reflect.Interface { // the names are the user's, what they mean is known
+		if element := v.Type().Elem(); element.Kind() != reflect.Interface { // the user chooses the names; the type of the values is known
 			value := newElement(element)
 			if old := v.MapIndex(reflect.ValueOf(key)); d.assignment && old.IsValid() {
 				value.Set(old)
@@ -187,8 +186,8 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// place notes where a key is set. An override sets what it ends in, not the
-// sections that it leads through.
+// place notes where a key is set. An override sets the last key of its path, not
+// the sections on the way.
 func (d *decoder) place(at *token.Token, value ast.Node, path string) {
 	_, known := d.lines[path]
 	if _, section := value.(ast.MapNode); !(section && known && d.assignment) {

@@ -42,7 +42,7 @@ func Differences(a, b any) []Difference {
 }
 
 // entries returns the entries that differ between two maps, in order of their
-// keys. The value of one that is not there is nil.
+// keys. The value of a missing one is nil.
 func entries(a, b reflect.Value, path string) (found []Difference) {
 	values := map[string][2]any{}
 	for side, m := range [...]reflect.Value{a, b} {
@@ -61,7 +61,7 @@ func entries(a, b reflect.Value, path string) (found []Difference) {
 	return found
 }
 
-// equal compares values of a map by what they say: a file's 8 is a uint64, a
+// equal compares values of a map by their meaning: a file's 8 is a uint64, a
 // program's an int.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {

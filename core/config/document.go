@@ -1,6 +1,6 @@
 // Package config reads a configuration in YAML into a Go struct and writes it
-// back: strictly, every problem at once with its line and key. What the keys
-// mean is the caller's; this package knows the tags of the struct only.
+// back: strictly, every problem at once with its line and key. The caller knows
+// what the keys mean; this package only reads the tags of the struct.
 package config
 
 import (
@@ -35,16 +35,17 @@ func New(source string) *Document {
 	return &Document{decoder: decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}}
 }
 
-// Bound makes Decode refuse a text of more words and signs of YAML: the time that
-// it takes to parse them grows with their square, to minutes for a quarter of a
-// megabyte. A block of text is one.
+// Bound makes Decode reject a text of more YAML tokens. Parsing time grows with
+// the square of their number, to minutes for a quarter of a megabyte. A block of
+// text is one token.
 func (d *Document) Bound(tokens int) { d.most = tokens }
 
-// Read returns the text of the file at path, or why it cannot be one.
+// Read returns the text of the file at path. It returns an error if the file
+// cannot be read or is too large.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxFile {
-		err = errors.New("it is larger than a configuration can be")
+		err = errors.New("the file is larger than the limit for configurations")
 	}
 	var data []byte
 	if err == nil {
@@ -56,19 +57,20 @@ func Read(path string) ([]byte, error) {
 			kind = fault.Missing
 		}
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: kind, Where: path, What: "the configuration cannot be read", Err: err,
-			Hint: "correct the path",
+			Boundary: fault.Config, Kind: kind, Where: path, What: "cannot read the configuration", Err: err,
+			Hint: "check the path",
 		}
 	}
 	return data, nil
 }
 
-// Decode reads text over into, a pointer to a struct that holds the defaults:
-// what the text does not say stays. It reports whether the text is YAML at all.
+// Decode reads text over into, a pointer to a struct that holds the defaults: keys
+// that are not in the text keep their values. It reports whether the text is valid
+// YAML.
 func (d *Document) Decode(text []byte, into any) bool {
 	if d.most > 0 {
 		if tokens := lexer.Tokenize(string(text)); len(tokens) > d.most {
-			d.fail(d.at(tokens[d.most].Prev), "", fault.Exhausted, fmt.Sprintf("there are %d words and signs of YAML, at most %d are read", len(tokens), d.most), "shorten it, and write code as a block of text")
+			d.fail(d.at(tokens[d.most].Prev), "", fault.Exhausted, fmt.Sprintf("the file has %d YAML tokens; the limit is %d", len(tokens), d.most), "shorten it, and write long text or code as a block (key: |)")
 			return false
 		}
 	}
@@ -109,12 +111,12 @@ func (d *Document) Places() Places { return Places{d.source, d.lines} }
 // struct.
 func Marshal(v any) ([]byte, error) { return yaml.MarshalWithOptions(v, yaml.Indent(2)) }
 
-// document decodes a whole YAML document into v and reports whether it is
-// YAML at all.
+// document decodes a whole YAML document into v and reports whether it is valid
+// YAML.
 func (d *decoder) document(data []byte, v reflect.Value) bool {
 	tokens := lexer.Tokenize(string(data))
 	if deep := tooDeep(tokens); deep != nil {
-		d.fail(d.at(deep), "", fault.Exhausted, fmt.Sprintf("is nested more than %d deep", maxNested), "a configuration has lists in lists a few times at most: remove the rest")
+		d.fail(d.at(deep), "", fault.Exhausted, fmt.Sprintf("is nested more than %d levels deep", maxNested), "remove levels: a configuration never needs more than a few")
 		return false
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -128,7 +130,7 @@ func (d *decoder) document(data []byte, v reflect.Value) bool {
 			continue
 		}
 		if body != nil {
-			d.problem(doc.Body, "", "a second document", "keep one document in a file")
+			d.problem(doc.Body, "", "a second YAML document begins here", "keep one document per file")
 			break
 		}
 		body = doc.Body
@@ -143,9 +145,9 @@ func (d *decoder) document(data []byte, v reflect.Value) bool {
 // megabyte of brackets would take it minutes and then the whole stack.
 const maxNested = 100
 
-// tooDeep returns the token that is nested too deep: inside brackets, or behind
-// dashes and question marks of one line. Indentation costs bytes enough. It is nil
-// if there is none.
+// tooDeep returns the token that is nested too deep: inside brackets, or after
+// dashes and question marks on one line. Nesting by indentation needs no limit,
+// because it takes many bytes. It is nil if there is none.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, columns := 0, []int{}
 	for _, t := range tokens {
@@ -173,14 +175,14 @@ func (d *decoder) syntax(err error) {
 	if errors.As(err, &y) {
 		at, what = d.at(y.GetToken()), y.GetMessage()
 	}
-	d.fail(at, "", fault.Invalid, "is not YAML: "+what, "check indentation, colons and quotes there")
+	d.fail(at, "", fault.Invalid, "is not YAML: "+what, "check the indentation, colons and quotes on that line")
 }
 
 func (d *decoder) override(text string, v reflect.Value) {
 	key, value, ok := strings.Cut(text, "=")
 	over := decoder{source: "--set " + text, assignment: true, lines: d.lines, bad: d.bad}
 	if !ok || key == "" || strings.ContainsAny(text, "\n\r") {
-		over.fail(position{}, "", fault.Invalid, "is not of the form key.path=value", "for example --set rollout.groups=16")
+		over.fail(position{}, "", fault.Invalid, "is not of the form key.path=value", "write it like --set rollout.groups=16")
 	} else {
 		var doc strings.Builder
 		for depth, part := range strings.Split(key, ".") {

@@ -13,7 +13,7 @@ import (
 // and section:"optional" if the section is made when the text has its key.
 type Sections interface {
 	// NewSection returns a pointer to the section at key with its defaults, or nil
-	// if nobody registered one.
+	// if none is registered.
 	NewSection(key string) any
 }
 
@@ -49,8 +49,8 @@ func fieldsOf(v reflect.Value) (f fields) {
 	return f
 }
 
-// settled returns the struct of a section that is always there, and any other
-// value itself.
+// settled returns the struct of a registered section that is always present, and
+// any other value unchanged.
 func settled(v reflect.Value, tag reflect.StructTag) reflect.Value {
 	if tag.Get("section") == "required" && !v.IsNil() {
 		return v.Elem().Elem()
@@ -68,7 +68,7 @@ func (f fields) get(name string) (reflect.Value, bool) {
 }
 
 // section returns a pointer to a new section for the field called name, or nil if
-// nobody registered one.
+// none is registered.
 func (f fields) section(name string) any {
 	if parent, ok := reflect.New(f.parent).Interface().(Sections); ok {
 		return parent.NewSection(name)
@@ -76,7 +76,7 @@ func (f fields) section(name string) any {
 	return nil
 }
 
-// suggest says which key was perhaps meant.
+// suggest suggests the key that the user probably meant.
 func suggest(key string, names []string) string {
 	if best := fault.Nearest(key, names); best != "" {
 		return fmt.Sprintf("did you mean %s?", best)

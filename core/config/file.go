@@ -2,7 +2,8 @@ package config
 
 import "path/filepath"
 
-// Stage is a configuration of its own file, with its defaults before it is read.
+// Stage is a configuration with a file of its own. It holds the defaults before
+// the file is read.
 type Stage interface {
 	// EachPath replaces every path that is not empty.
 	EachPath(replace func(path string) string)
@@ -20,8 +21,9 @@ func Load(c Stage, path string, overrides ...string) (Places, error) {
 }
 
 // Parse reads text, which came from source, over the defaults in c. Paths in it
-// are relative to dir. Overrides are key=value and come after it; their paths
-// stand for themselves. It returns where each key was set, and every problem.
+// are relative to dir. Overrides have the form key=value and are applied after it;
+// their paths are relative to the working directory. It returns where each key was
+// set, and every problem.
 func Parse(c Stage, source string, text []byte, dir string, overrides ...string) (Places, error) {
 	d := New(source)
 	readable := d.Decode(text, c)
@@ -41,8 +43,9 @@ func Parse(c Stage, source string, text []byte, dir string, overrides ...string)
 	return d.Places(), d.Err()
 }
 
-// From returns what Stage.EachPath takes to write paths relative to dir, where a
-// file will lie; a path for which there is none such stays.
+// From returns what Stage.EachPath takes to write paths relative to dir, the
+// folder of a file to be written. A path that cannot be made relative stays
+// unchanged.
 func From(dir string) func(path string) string {
 	return func(path string) string {
 		from, err1 := filepath.Abs(dir)

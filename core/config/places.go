@@ -37,9 +37,9 @@ func (p Places) at(path string) position {
 	return position{}
 }
 
-// Explain puts its place before each problem of the configuration in err,
-// whose Where is a key path below key, and orders them by line. What was said
-// twice is said once; other errors stay as they are and come last.
+// Explain puts its place before each problem of the configuration in err, whose
+// Where is a key path below key, and orders them by line. It drops duplicates.
+// Other errors stay unchanged and come last.
 func (p Places) Explain(key string, err error) error {
 	var found []problem
 	type said struct{ what, hint string }

@@ -53,11 +53,11 @@ func (d *decoder) mismatch(n ast.Node, v reflect.Value, path, want string) {
 	var hint string
 	switch {
 	case v.Kind() == reflect.Struct || v.Kind() == reflect.Map:
-		hint = "write its keys on the lines below, indented"
+		hint = "write its keys on the following lines, indented"
 	case v.Kind() == reflect.Slice:
 		hint = "write it in brackets, such as [a, b]"
 	case v.IsZero():
-		hint = "correct it, or remove the key to have the default"
+		hint = "correct it, or remove the key to use the default"
 	default:
 		hint = fmt.Sprintf("the default is %v", v.Interface())
 	}

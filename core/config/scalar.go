@@ -66,15 +66,15 @@ func textual(v reflect.Value) (encoding.TextUnmarshaler, bool) {
 	return own, ok
 }
 
-// textual has a value read the text of a scalar, whatever YAML takes it for: a
-// number, null or true are their own words.
+// textual passes the text of a scalar to a value that parses text itself, whatever
+// its YAML type: a number, null or true is passed as it is written.
 func (d *decoder) textual(n ast.Node, own encoding.TextUnmarshaler, path string) {
 	word, ok := text(n)
 	if _, scalar := n.(ast.ScalarNode); scalar && !ok && n.GetToken().Type != token.ImplicitNullType {
 		word, ok = n.GetToken().Value, true
 	}
 	if !ok {
-		d.problem(n, path, "must be one value", "write it behind the key, or remove the key to have the default")
+		d.problem(n, path, "must be a single value", "write it after the key, or remove the key to use the default")
 		return
 	}
 	err := own.UnmarshalText([]byte(word))

@@ -13,7 +13,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// docs is what the source says of each key: package.Type.Field → its comment.
+// docs holds the comment in the source of each key: package.Type.Field → its
+// comment.
 //
 //go:generate go run ../../cmd/internal/configdocs ../.. configdocs.json
 //go:embed configdocs.json
@@ -99,7 +100,7 @@ func complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value) {
 		}
 		bounds(p, value.Type(), fields.tags[i])
 		if p.Default = defaultOf(value); p.Enum != nil && value.Kind() == reflect.String && value.Len() == 0 {
-			p.Enum = append([]any{""}, p.Enum...) // it may stay as it is
+			p.Enum = append([]any{""}, p.Enum...) // it may stay empty
 		}
 	}
 }
@@ -111,8 +112,8 @@ func sectionSchema(r *jsonschema.Reflector, field *jsonschema.Schema, section an
 	return s
 }
 
-// defaultOf is the value of a key as a configuration has it; nil if there is
-// none to show.
+// defaultOf returns the value of a key as a configuration writes it, or nil if
+// there is none to show.
 func defaultOf(v reflect.Value) any {
 	switch {
 	case v.Type() == durationType:

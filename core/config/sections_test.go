@@ -78,7 +78,7 @@ func TestProblemsOfRegisteredSections(t *testing.T) {
 	require.EqualError(t, err, "house.yaml:2: garden.trees: must be a whole number, not \"many\"\n"+
 		"house.yaml:3: garden.bees: unknown key\n"+
 		"house.yaml:4: cellar: has no value\n"+
-		"house.yaml:5: chimney: belongs to a feature that this program does not have")
+		"house.yaml:5: chimney: belongs to a feature that is not compiled into this program")
 }
 
 // Promise: the schema has what a registered section is made of, with its defaults,

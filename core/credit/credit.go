@@ -1,7 +1,7 @@
-// Package credit is the way from played episodes to credited steps that
-// training, evaluations and rollouts share: score → align → estimate → write.
-// Groups go in, a Batch comes out, and nothing is kept between calls. Beside
-// it stand the branches of a run's seed, so that no two of them meet.
+// Package credit is the way from played episodes to credited steps that training,
+// evaluations and rollouts share: score → align → estimate → write. Groups go in,
+// a Batch comes out, and nothing is kept between calls. The package also defines
+// the branches of a run's seed, so that no two of them are equal.
 package credit
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Pipeline is what credit is a function of, beside the episodes. It is safe
+// Pipeline holds everything but the episodes that credit depends on. It is safe
 // for concurrent use.
 type Pipeline struct {
 	Rewards *reward.Pool
 	Align   align.Config
-	// Advantage selects the estimator. Nil judges episodes only: their steps
-	// get rewards and no credit.
+	// Advantage selects the estimator. If it is nil, only episodes are scored:
+	// their steps get rewards but no credit.
 	Advantage *advantage.Config
 }
 
@@ -51,8 +51,8 @@ func (p *Pipeline) Run(ctx context.Context, groups []*rl.Group) (*Batch, error) 
 	return p.Assign(scored)
 }
 
-// Score asks the rewards about every trajectory. The error is that of ctx: a
-// reward that fails is an outcome.
+// Score runs the rewards on every trajectory. It returns an error only if ctx
+// ends: a reward that fails is an outcome.
 func (p *Pipeline) Score(ctx context.Context, groups []*rl.Group) (Scored, error) {
 	evaluations, err := p.Rewards.Evaluate(ctx, groups, nil)
 	return Scored{groups, evaluations}, err
@@ -76,8 +76,8 @@ func (p *Pipeline) Assign(s Scored) (*Batch, error) {
 	if p.Advantage != nil {
 		if err := advantage.Estimate(*p.Advantage, &b.Rows, &b.Credit); err != nil {
 			return nil, &fault.Error{
-				Boundary: fault.Learner, Kind: fault.Numeric, What: "the advantages cannot be computed", Err: err,
-				Hint: "look at the rewards: all base rewards must be finite and of reasonable size",
+				Boundary: fault.Learner, Kind: fault.Numeric, What: "cannot compute the advantages", Err: err,
+				Hint: "check the rewards: every base reward must be finite and of moderate size",
 			}
 		}
 		b.Write(&b.Credit)

@@ -10,7 +10,7 @@ const (
 	SeedTest                         // starts and decisions of the final table
 	SeedCheck                        // starts of the episodes that a reward is tried on before a run
 
-	// SeedRollout is where rollouts outside of a run come from: none of their
-	// starts and decisions is one that training has seen by its seed.
+	// SeedRollout is the branch of rollouts outside a run: their seeds differ from
+	// all seeds of training.
 	SeedRollout uint64 = 1 << 32
 )

@@ -1,7 +1,6 @@
-// Package env is what a rollout needs of an environment: a vector of slots
-// that step together. Implementations live elsewhere: internal/host gives one
-// over gRPC, tests have their own. The contract is contract.Run, in
-// tests envtest.Run.
+// Package env defines the interface of environments: a vector of slots that step
+// together. Implementations are elsewhere: internal/host has one over gRPC, and
+// tests have their own. The contract is contract.Run, in tests envtest.Run.
 package env
 
 import (
@@ -19,27 +18,27 @@ type Env interface {
 	// when every slot has answered or ctx is done. After an error the state of
 	// all slots is undefined: the next batch must reset each slot it uses.
 	Exchange(ctx context.Context, batch *Batch, reply *Reply) error
-	// Close ends the environment and frees what it holds. It may be called
+	// Close shuts the environment down and frees its resources. It may be called
 	// more than once.
 	Close() error
 }
 
-// Renderer is an optional power of an Env: a picture in text of one slot, for
+// Renderer is an optional interface of an Env: it draws one slot as text for
 // people.
 type Renderer interface {
 	Render(ctx context.Context, slot int) (string, error)
 }
 
-// Snapshotter is an optional power of an Env whose Spec says Snapshots: what a
-// slot is at can be kept and gone back to, for search and for branching.
+// Snapshotter is an optional interface of an Env whose Spec has Snapshots set: it
+// saves the state of a slot and restores it, for search and branching.
 type Snapshotter interface {
 	// Snapshot returns the state of a slot within an episode, at most
 	// MaxSnapshot bytes. It changes nothing.
 	Snapshot(ctx context.Context, slot int) ([]byte, error)
-	// Restore puts a slot into a state that Snapshot gave, in this environment
-	// or in another one of the same configuration: from there on it answers the
-	// same actions as it did behind that Snapshot. The next reply says where
-	// it is; until then its mask is that which was given before the Snapshot.
+	// Restore puts a slot into a state that Snapshot returned, in this environment
+	// or another one with the same configuration. From then on it reacts to the
+	// same actions as it did after the Snapshot. The next reply describes the
+	// state; until then the slot has the mask from before the Snapshot.
 	Restore(ctx context.Context, slot int, state []byte) error
 }
 
@@ -115,7 +114,7 @@ type Flag byte
 const (
 	Terminated    Flag = 1 << iota // the episode reached an end state
 	Truncated                      // the environment cut the episode
-	Failed                         // the slot is broken; Events say why
+	Failed                         // the slot failed; Events has the reason
 	InvalidAction                  // the action was understood but had no legal effect
 )
 
@@ -143,7 +142,7 @@ const (
 	EventTask       EventKind = "task"        // JSON of an rl.Task, after a reset only: what the episode starts from
 )
 
-// Event is something that few slots say.
+// Event is information that only a few slots report.
 type Event struct {
 	Slot    int
 	Kind    EventKind

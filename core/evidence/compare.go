@@ -8,10 +8,10 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Comparison is what two evaluations say of each other.
+// Comparison is the comparison of two evaluations.
 type Comparison struct {
-	// Paired says that both played the same starts, and each episode is held
-	// against that from the same start.
+	// Paired is true if both played the same starts. Each episode is then compared
+	// with the one from the same start.
 	Paired bool `json:"paired"`
 	// Before and After are how many episodes count: those with a score; in pairs,
 	// those that both have a score of.
@@ -23,7 +23,7 @@ type Comparison struct {
 	// reward's by name.
 	Metrics []Difference `json:"metrics"`
 	Verdict Verdict      `json:"verdict"`
-	// Notes say what else the two evaluations differ in.
+	// Notes list other differences between the two evaluations.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -62,7 +62,7 @@ func Compare(before, after *run.Evaluation, c Config) (Comparison, error) {
 	if len(b) == 0 || len(a) == 0 {
 		return result, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, What: "no episode has a score in both evaluations",
-			Hint: "look at why the reward gives none",
+			Hint: "find out why the reward returns no score",
 		}
 	}
 	result.Metrics = differences(b, a, paired)
@@ -71,7 +71,7 @@ func Compare(before, after *run.Evaluation, c Config) (Comparison, error) {
 	return result, err
 }
 
-// Unpaired says in what two evaluations did not play the same episodes, so that
+// Unpaired returns why two evaluations did not play the same episodes, so that
 // they cannot be compared in pairs; nil if they did.
 func Unpaired(a, b *run.Evaluation) error {
 	if len(a.Episodes) != len(b.Episodes) {
@@ -89,7 +89,7 @@ func Unpaired(a, b *run.Evaluation) error {
 func differ(what, x, y string) error {
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, What: fmt.Sprintf("the evaluations differ in %s: %s and %s", what, x, y),
-		Hint: "measure both with the same configuration of environment, seed, split and number of episodes",
+		Hint: "measure both with the same environment settings, seed, split and number of episodes",
 	}
 }
 
@@ -111,14 +111,14 @@ func scored(all []run.Played) (out []run.Played) {
 	return out
 }
 
-// notes say what makes numbers of two evaluations mean other things.
+// notes lists why the numbers of two evaluations mean different things.
 func notes(before, after *run.Evaluation) (list []string) {
 	same := func(a, b run.Module) bool { return a.Name == b.Name && a.Digest == b.Digest && a.Weight == b.Weight }
 	if !slices.EqualFunc(before.Rewards, after.Rewards, same) {
-		list = append(list, "they were scored by other rewards: success and return do not mean the same in both")
+		list = append(list, "they used different rewards, so success and return do not mean the same in both")
 	}
 	if before.Greedy != after.Greedy {
-		list = append(list, "one took the likeliest action, the other one sampled")
+		list = append(list, "one evaluation took the most likely action, the other sampled")
 	}
 	return list
 }

@@ -90,15 +90,15 @@ func TestVerdict(t *testing.T) {
 		decision      evidence.Decision
 		sentence      string
 	}{
-		{"enough", 100, 140, plain, evidence.Promote, "promote: success is 40 % better (50 % → 70 %, +20.0 points [+15.0, +26.0], p = 1.8e-12), and 15 % and p < 0.05 are asked for"},
-		{"too little", 150, 165, plain, evidence.Iterate, "iterate: success is 10 % better (75 % → 82.5 %, +7.5 points [+4.5, +12.0], p = 6.1e-05), which is more than chance, but 15 % and p < 0.05 are asked for"},
+		{"enough", 100, 140, plain, evidence.Promote, "promote: success is 40 % better (50 % → 70 %, +20.0 points [+15.0, +26.0], p = 1.8e-12), which meets the required 15 % and p < 0.05"},
+		{"too little", 150, 165, plain, evidence.Iterate, "iterate: success is 10 % better (75 % → 82.5 %, +7.5 points [+4.5, +12.0], p = 6.1e-05), which is more than chance, but promotion requires 15 % and p < 0.05"},
 		{"no room", 180, 200, plain, evidence.Iterate, "from 90 % success cannot rise by 15 %: set evidence.promote or evidence.metric"},
-		{"asked for more", 100, 140, strict, evidence.Iterate, "but 50 % and p < 0.05 are asked for"},
+		{"asked for more", 100, 140, strict, evidence.Iterate, "but promotion requires 50 % and p < 0.05"},
 		{"maybe chance", 20, 24, plain, evidence.Iterate, "may be chance"},
-		{"hardly", 150, 151, plain, evidence.FallBack, "less than the 5 % that more work is worth"},
+		{"hardly", 150, 151, plain, evidence.FallBack, "less than the 5 % that justifies more work"},
 		{"the same", 150, 150, plain, evidence.FallBack, "fall back: return is the same"},
 		{"worse", 140, 100, plain, evidence.FallBack, "success is 28.6 % worse (70 % → 50 %, -20.0 points"},
-		{"from nothing", 0, 40, plain, evidence.Promote, "success is better than nothing (0 % → 20 %"},
+		{"from nothing", 0, 40, plain, evidence.Promote, "success is better than zero (0 % → 20 %"},
 		{"cheaper", 0, 200, cost, evidence.Promote, "promote: cost is 18.2 % better (22 → 18, -4 [-4, -4]"},
 		{"dearer", 200, 0, cost, evidence.FallBack, "cost is 22.2 % worse"},
 	} {
@@ -206,5 +206,5 @@ func TestEpisodesWithoutAScore(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.05, got.Unscored, 1e-12)
 	require.Equal(t, evidence.Iterate, got.Verdict.Decision)
-	require.Contains(t, got.Verdict.Sentence, "5 % of the episodes have no score, and nothing is known of them")
+	require.Contains(t, got.Verdict.Sentence, "5 % of the episodes have no score, so their result is unknown")
 }

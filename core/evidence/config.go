@@ -1,5 +1,5 @@
-// Package evidence says what two evaluations show: by how much one policy is
-// better than another, how sure that is, and what to do about it.
+// Package evidence compares two evaluations: by how much one policy is better than
+// another, how certain that is, and what to do about it.
 package evidence
 
 import (
@@ -8,32 +8,32 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Config says what a policy must show before it takes another's place.
+// Config sets what a policy must achieve before it replaces another one.
 type Config struct {
-	// Metric is what is judged: success, return, length or a metric of the
-	// environment. auto is success, or, where the two do not differ in success by
-	// more than chance, return.
+	// Metric is the metric that decides: success, return, length or one of the
+	// environment's metrics. auto uses success, or return if success does not differ
+	// significantly.
 	Metric string `yaml:"metric" json:"metric" resume:"free"`
-	// Lower says that less of the metric is better, as of a cost.
+	// Lower means that lower values of the metric are better, as for a cost.
 	Lower bool `yaml:"lower" json:"lower" resume:"free"`
-	// Promote is how much better a policy must be to be promoted, as a share of
-	// what the other one has: 0.15 is 15 %.
-	Promote float64 `yaml:"promote" json:"promote" resume:"free" jsonschema:"minimum=0" hint:"use 0 or more; 0.15 is 15 %"`
-	// Iterate is how much better it must be to be worth more work; below it one
-	// falls back on what was there.
-	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free" jsonschema:"minimum=0" hint:"use 0 or more, and not more than promote"`
-	// Significance is below which p-value a difference is more than chance.
+	// Promote is the relative improvement that promotion requires: 0.15 means 15 %.
+	Promote float64 `yaml:"promote" json:"promote" resume:"free" jsonschema:"minimum=0" hint:"use a number of at least 0; 0.15 means 15 %"`
+	// Iterate is the relative improvement that justifies more work. Below it the
+	// verdict is to fall back to the previous policy.
+	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free" jsonschema:"minimum=0" hint:"use a number from 0 to evidence.promote"`
+	// Significance is the p-value below which a difference is significant.
 	Significance float64 `yaml:"significance" json:"significance" resume:"free" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" hint:"use a probability such as 0.05"`
-	// MaxUnscored is the share of the episodes that may be without a score in a
-	// promotion: of them nothing is known, and a policy whose worst episodes fail to
-	// be scored looks better than it is.
+	// MaxUnscored is the largest share of episodes without a score that a promotion
+	// allows. A policy whose worst episodes cannot be scored looks better than it
+	// is.
 	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored" jsonschema:"minimum=0,maximum=1"`
 }
 
 // Auto is the Metric that chooses between success and return.
 const Auto = "auto"
 
-// Default is 15 %, significant, and a score for 99 % to promote, 5 % to go on.
+// Default requires 15 %, significance and a score for 99 % of the episodes to
+// promote, and 5 % to continue.
 func Default() Config {
 	return Config{Metric: Auto, Promote: 0.15, Iterate: 0.05, Significance: 0.05, MaxUnscored: 0.01}
 }
@@ -41,9 +41,9 @@ func Default() Config {
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error {
 	p := fault.Validate(&c)
-	p.Check(c.Metric != "", "metric", c.Metric, "use auto, success, return, length or the name of a metric of the environment")
-	p.Check(!c.Lower || c.Metric != Auto, "lower", c.Lower, "name the metric of which less is better")
-	p.Check(!math.IsInf(c.Promote, 1), "promote", c.Promote, "use 0 or more; 0.15 is 15 %")
-	p.Check(c.Iterate <= max(c.Promote, 0), "iterate", c.Iterate, "use 0 or more, and not more than promote")
+	p.Check(c.Metric != "", "metric", c.Metric, "use auto, success, return, length or the name of one of the environment's metrics")
+	p.Check(!c.Lower || c.Metric != Auto, "lower", c.Lower, "name the metric for which lower is better")
+	p.Check(!math.IsInf(c.Promote, 1), "promote", c.Promote, "use a number of at least 0; 0.15 means 15 %")
+	p.Check(c.Iterate <= max(c.Promote, 0), "iterate", c.Iterate, "use a number from 0 to evidence.promote")
 	return p
 }

@@ -19,7 +19,7 @@ type Difference struct {
 	Interval run.Interval `json:"interval"`
 	// Relative is the difference over |before|; nil where that is 0.
 	Relative *float64 `json:"relative,omitempty"`
-	// Effect is Cohen's h of shares (metrics that are 0 or 1) and Hedges' g of all else; nil where nothing
+	// Effect is Cohen's h of shares (metrics that are 0 or 1) and Hedges' g of all else; nil if nothing
 	// varies.
 	Effect *float64 `json:"effect,omitempty"`
 	// PValue is two-sided, by Test.
@@ -34,7 +34,8 @@ const (
 	length  = "length"
 )
 
-// seed is that of all resampling: a comparison is a function of its files.
+// seed is the seed of all resampling, so that a comparison depends on its files
+// alone.
 const seed = 1
 
 // column is a metric of the episodes that have it, with what each counts for:

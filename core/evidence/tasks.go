@@ -7,8 +7,8 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Task is what the episodes of one task came to in a metric: the rows behind one
-// of Difference, which say whether few tasks made it.
+// Task is the result of the episodes of one task in a metric: a row behind a
+// Difference. The rows show whether a few tasks caused it.
 type Task struct {
 	Name     string  `json:"name"`
 	Metric   string  `json:"metric"`

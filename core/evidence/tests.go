@@ -6,8 +6,8 @@ import (
 	"github.com/merit-rl/merit/core/stats"
 )
 
-// few is how many observations are too few for a test that takes means for
-// normal.
+// few is the number of observations below which a test must not assume that means
+// are normal.
 const few = 25
 
 // inPairs fills in interval and test of episodes from the same starts. A start
@@ -60,8 +60,8 @@ func (d *Difference) apart(before, after column) {
 	_, _, _, d.PValue = stats.Welch(b, a)
 }
 
-// notOfOne widens the interval to 0 where all episodes have one start or task:
-// their spread is unknown, and no interval has a width.
+// notOfOne widens the interval to include 0 if all episodes have the same start or
+// task: their spread is unknown.
 func (d *Difference) notOfOne(units stats.Clusters) {
 	if slices.Max(units) == 0 {
 		d.Interval[0], d.Interval[1] = min(d.Interval[0], 0), max(d.Interval[1], 0)

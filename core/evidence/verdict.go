@@ -13,9 +13,9 @@ type Decision string
 
 // The closed set of decisions.
 const (
-	Promote  Decision = "promote"   // it is better by enough, and that is not chance
-	Iterate  Decision = "iterate"   // it is better by too little, or it is not sure
-	FallBack Decision = "fall back" // keep what was there
+	Promote  Decision = "promote"   // it is enough better, and significantly so
+	Iterate  Decision = "iterate"   // it is not enough better, or not significantly
+	FallBack Decision = "fall back" // keep the previous policy
 )
 
 // Verdict is a decision with its reason.
@@ -25,8 +25,8 @@ type Verdict struct {
 	// Gain is how much better after is, over |before|; nil where that is 0 and
 	// any gain is without measure.
 	Gain *float64 `json:"gain,omitempty"`
-	// Significant says that p is below Config.Significance and the interval is on
-	// the side of the gain.
+	// Significant is true if p is below Config.Significance and the whole interval
+	// is on the side of the gain.
 	Significant bool   `json:"significant"`
 	Sentence    string `json:"sentence"`
 }
@@ -59,7 +59,7 @@ func (c Config) judge(x Comparison) (Verdict, error) {
 	}
 	v.Sentence = c.sentence(v, d, better, gain)
 	if x.Unscored > c.MaxUnscored {
-		v.Sentence += fmt.Sprintf("; %s of the episodes have no score, and nothing is known of them", percent(x.Unscored))
+		v.Sentence += fmt.Sprintf("; %s of the episodes have no score, so their result is unknown", percent(x.Unscored))
 	}
 	return v, nil
 }
@@ -87,7 +87,7 @@ func (c Config) judged(x Comparison) (Difference, error) {
 	}
 }
 
-// sentence says a verdict in plain words, with its numbers.
+// sentence words a verdict, with its numbers.
 func (c Config) sentence(v Verdict, d Difference, better, gain float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s is ", v.Decision, d.Name)
@@ -95,25 +95,25 @@ func (c Config) sentence(v Verdict, d Difference, better, gain float64) string {
 	case better == 0:
 		b.WriteString("the same")
 	case d.Before == 0:
-		b.WriteString(word(better) + " than nothing")
+		b.WriteString(word(better) + " than zero")
 	default:
 		fmt.Fprintf(&b, "%s %s", percent(math.Abs(gain)), word(better))
 	}
 	fmt.Fprintf(&b, " (%s), ", c.numbers(d))
-	asked := fmt.Sprintf("%s and p < %g are asked for", percent(c.Promote), c.Significance)
+	required := fmt.Sprintf("%s and p < %g", percent(c.Promote), c.Significance)
 	switch {
 	case v.Decision == Promote:
-		b.WriteString("and " + asked)
+		b.WriteString("which meets the required " + required)
 	case v.Decision == Iterate && !v.Significant:
 		b.WriteString("but that may be chance: measure more episodes, or train longer")
 	case v.Decision == Iterate && gain >= c.Promote:
 		b.WriteString("which would be enough")
 	case v.Decision == Iterate:
-		b.WriteString("which is more than chance, but " + asked)
+		b.WriteString("which is more than chance, but promotion requires " + required)
 	case better < 0:
-		b.WriteString("so keep what plays now")
+		b.WriteString("so keep the current policy")
 	default:
-		fmt.Fprintf(&b, "less than the %s that more work is worth", percent(c.Iterate))
+		fmt.Fprintf(&b, "less than the %s that justifies more work", percent(c.Iterate))
 	}
 	if v.Decision == Iterate && d.Name == Success && d.Before*(1+c.Promote) > 1 {
 		fmt.Fprintf(&b, "; from %s success cannot rise by %s: set evidence.promote or evidence.metric", percent(d.Before), percent(c.Promote))

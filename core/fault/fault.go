@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Boundary is where untrusted or fallible things meet Merit.
+// Boundary is where Merit meets something untrusted or fallible.
 type Boundary string
 
 // The closed set of boundaries.
@@ -24,7 +24,7 @@ const (
 	Storage Boundary = "storage" // run directories, checkpoints, disks
 	Model   Boundary = "model"   // language models and judges behind an API
 	CLI     Boundary = "cli"     // the command line itself
-	Server  Boundary = "server"  // requests to a server of rewards: who asks, and how much
+	Server  Boundary = "server"  // requests to a reward server: authentication and limits
 
 	Registry Boundary = "registry" // registries that keep rewards, and what they hold
 	Fleet    Boundary = "fleet"    // workers of other machines, and the queue between
@@ -48,7 +48,7 @@ const (
 	Interrupted Kind = "interrupted" // the user stopped it
 	Unscored    Kind = "unscored"    // too many evaluations have no score
 	Differs     Kind = "differs"     // two things that were compared are not equal
-	Internal    Kind = "internal"    // a bug of ours
+	Internal    Kind = "internal"    // a bug in Merit
 )
 
 // Error is what every boundary returns.
@@ -60,8 +60,8 @@ type Error struct {
 	Hint     string // what to do next
 	Err      error  // cause, may be nil
 
-	Allowed []string // the words of which the value must be one, if it must
-	Retry   bool     // the same may succeed later: nothing about it is wrong
+	Allowed []string // the allowed words, if the value must be one of them
+	Retry   bool     // a retry may succeed: the input is not wrong
 }
 
 // Error gives where, what and the cause on one line. The hint is not part of
@@ -109,8 +109,8 @@ func As(err error) *Error {
 	return nil
 }
 
-// Retryable reports whether the outermost *Error in err's tree says that the
-// same may succeed later.
+// Retryable reports whether the outermost *Error in err's tree says that a retry
+// may succeed.
 func Retryable(err error) bool {
 	e := As(err)
 	return e != nil && e.Retry

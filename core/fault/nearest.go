@@ -1,7 +1,7 @@
 package fault
 
-// Nearest returns the one of known that word was perhaps meant to be, or "" if
-// none is close: more than a third of the word would have to change.
+// Nearest returns the known word that was probably meant, or "" if none is close:
+// more than a third of the word would have to change.
 func Nearest(word string, known []string) string {
 	best, least := "", 1+max(len(word)/3, 1)
 	for _, k := range known {
@@ -12,9 +12,9 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance is the least number of insertions, deletions and substitutions of
-// bytes and of swaps of two neighbours that make a into b (Damerau 1964), no
-// byte being edited twice.
+// distance is the least number of insertions, deletions and substitutions of bytes
+// and of swaps of two neighbors that make a into b (Damerau 1964), no byte being
+// edited twice.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

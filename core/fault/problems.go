@@ -49,7 +49,7 @@ func (p *Problems) Check(ok bool, key string, got any, hint string) {
 	p.Invalid(key, fmt.Sprintf("%v is not allowed", got), hint)
 }
 
-// Within holds a number to least … most, both allowed. NaN never is.
+// Within notes a problem unless least ≤ got ≤ most. NaN is always a problem.
 func (p *Problems) Within(key string, got, least, most float64) {
 	if got >= least && got <= most {
 		return
@@ -58,21 +58,22 @@ func (p *Problems) Within(key string, got, least, most float64) {
 	p.Check(false, key, got, strings.ReplaceAll(span, "e+0", "e"))
 }
 
-// Whole holds a whole number to least … most, both allowed.
+// Whole notes a problem unless least ≤ got ≤ most.
 func (p *Problems) Whole(key string, got, least, most int) {
 	if got < least || got > most {
 		p.Check(false, key, got, fmt.Sprintf("use a whole number from %d to %d", least, most))
 	}
 }
 
-// AtLeast holds a whole number to least or more.
+// AtLeast notes a problem if got is below least.
 func (p *Problems) AtLeast(key string, got, least int) {
 	if got < least {
 		p.Check(false, key, got, fmt.Sprintf("use a whole number of at least %d", least))
 	}
 }
 
-// OneOf holds a word to a closed set, which the problem gives as Allowed.
+// OneOf notes a problem unless got is one of allowed, which the problem lists in
+// Allowed.
 func (p *Problems) OneOf(key, got string, allowed ...string) {
 	if slices.Contains(allowed, got) {
 		return
@@ -81,7 +82,7 @@ func (p *Problems) OneOf(key, got string, allowed ...string) {
 	As((*p)[len(*p)-1]).Allowed = allowed
 }
 
-// Leaves returns the errors that errors.Join put beside each other, at any depth.
+// Leaves returns the errors that errors.Join joined, at any depth.
 func Leaves(err error) []error {
 	if err == nil {
 		return nil

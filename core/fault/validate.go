@@ -9,11 +9,11 @@ import (
 )
 
 // Validate returns every problem of v, a struct or a pointer to one, with key paths
-// relative to it: values that the tags of its fields do not allow, and what the
-// sections within say of themselves in their Validate. The tag jsonschema holds the
-// keywords minimum, maximum, exclusiveMinimum, exclusiveMaximum and enum, which the
-// schema has too; bounds of a duration are written as 1ms. The tag hint says what to
-// do, instead of the words that follow from the bounds.
+// relative to it: values that the tags of its fields do not allow, and the problems
+// that Validate of its sections returns. The tag jsonschema holds the keywords
+// minimum, maximum, exclusiveMinimum, exclusiveMaximum and enum, which the schema
+// also contains; bounds of a duration are written as 1ms. The tag hint replaces the
+// hint that is made from the bounds.
 func Validate(v any) Problems {
 	var p Problems
 	checkFields(&p, reflect.Indirect(reflect.ValueOf(v)), "")
@@ -65,7 +65,8 @@ func checkSection(p *Problems, v reflect.Value, at string) bool {
 	return true
 }
 
-// checkValue holds a value, or each of a list, to the tags of its field.
+// checkValue checks a value, or each value of a list, against the tags of its
+// field.
 func checkValue(p *Problems, v reflect.Value, at string, tag reflect.StructTag) {
 	r := rulesOf(tag)
 	switch {

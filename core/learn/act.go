@@ -15,11 +15,10 @@ var _ policy.Policy = (*Policy)(nil)
 
 var _ policy.Rater = (*Policy)(nil)
 
-// Act samples an action for each observation, or takes the most probable one,
-// the first of equals, where it is asked to be greedy. A decision is a function
-// of the parameters, its observation and its seed; an action that the mask
-// rules out has probability 0. LogProb and Entropy are those of the sampled
-// distribution.
+// Act samples an action for each observation, or takes the most probable one (the
+// first of equals) if the observation asks for it. A decision is a function of the
+// parameters, its observation and its seed; an action that the mask rules out has
+// probability 0. LogProb and Entropy are those of the sampled distribution.
 func (p *Policy) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
 	return p.each(ctx, observations, decisions, p.decide)
 }
@@ -29,7 +28,7 @@ func (p *Policy) Rate(ctx context.Context, observations []policy.Observation, de
 	return p.each(ctx, observations, decisions, p.rate)
 }
 
-// each goes forward and lets decide make each decision of its logits.
+// each runs the forward pass and calls decide for each decision with its logits.
 func (p *Policy) each(ctx context.Context, observations []policy.Observation, decisions []policy.Decision,
 	decide func(d *policy.Decision, o *policy.Observation, logits []float32) error,
 ) error {
@@ -69,7 +68,7 @@ func (p *Policy) each(ctx context.Context, observations []policy.Observation, de
 // read checks an observation and writes it into a row of the network's input.
 func (p *Policy) read(dst []float32, o *policy.Observation) error {
 	if len(o.Actions) != len(p.actions) {
-		return mismatch("%d actions on offer; the network has %d", len(o.Actions), len(p.actions))
+		return mismatch("the environment offers %d actions; the network has %d", len(o.Actions), len(p.actions))
 	}
 	if o.Mask != nil && len(o.Mask) != len(p.actions) {
 		return mismatch("a mask of %d actions; the network has %d", len(o.Mask), len(p.actions))
@@ -101,7 +100,7 @@ func (p *Policy) decide(d *policy.Decision, o *policy.Observation, logits []floa
 	return nil
 }
 
-// rate fills what d, whose choice was made, would have said of it.
+// rate fills in d, whose choice is given, as if the policy had made it.
 func (p *Policy) rate(d *policy.Decision, o *policy.Observation, logits []float32) error {
 	s, err := newSoftmax(logits, o.Mask)
 	if err != nil {
@@ -130,7 +129,7 @@ func newSoftmax(logits []float32, mask []byte) (softmax, error) {
 		if x-x != 0 {
 			return s, &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Numeric, What: fmt.Sprintf("the logit of action %d is %v", a, x),
-				Hint: "check the environment's features for values that are not finite, or lower learning_rate",
+				Hint: "check the environment's features for infinite or NaN values, or lower learning_rate",
 			}
 		}
 		if s.available(a) && (s.best < 0 || x > s.max) {
@@ -194,11 +193,11 @@ func (s *softmax) sample(u float64) int {
 func mismatch(format string, args ...any) error {
 	return &fault.Error{
 		Boundary: fault.Learner, Kind: fault.Invalid, What: fmt.Sprintf(format, args...),
-		Hint: "the policy must be made for the environment that it acts in",
+		Hint: "use a policy that was created for this environment",
 	}
 }
 
-// inRow says at which observation or sample err arose.
+// inRow adds to err the observation or sample in which it arose.
 func inRow(err error, row int) error {
 	if f := fault.As(err); f != nil {
 		f.Where = fmt.Sprintf("row %d", row)

@@ -1,6 +1,6 @@
 package learn
 
-// adam is the optimiser of Kingma and Ba 2015 over a flat parameter slice.
+// adam is the optimizer of Kingma and Ba 2015 over a flat parameter slice.
 type adam struct {
 	beta1, beta2, epsilon float64
 	first, second         []float32 // moving means of the gradient and of its square

@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Agent is the embedded network and what improves it: a policy.Learner of this
+// Agent is the embedded network with its learner: a policy.Learner in this
 // process.
 type Agent struct {
 	*Policy
@@ -22,10 +22,9 @@ var (
 	_ policy.Portable = (*Agent)(nil)
 )
 
-// NewAgent makes the network that cfg describes for an environment, a function
-// of cfg, in and seed, and a learner with the settings how and ppo for it.
-// Without ppo it only acts, and loads what an agent with other settings has
-// saved.
+// NewAgent makes the network that cfg describes for an environment, a function of
+// cfg, in and seed, and a learner with the settings how and ppo for it. Without
+// ppo it only acts; it can load what an agent with other settings saved.
 func NewAgent(cfg PolicyConfig, how Config, ppo *PPOConfig, in Input, seed rl.Seed) (*Agent, error) {
 	p, err := NewPolicy(cfg, in, seed)
 	if err != nil {
@@ -41,7 +40,7 @@ func NewAgent(cfg PolicyConfig, how Config, ppo *PPOConfig, in Input, seed rl.Se
 // Spec implements policy.Learner.
 func (a *Agent) Spec() policy.Spec { return policy.Spec{Name: "embedded", Learns: a.learner != nil} }
 
-// Learn implements policy.Learner. On an error the agent is as before the call.
+// Learn implements policy.Learner. On an error the agent is unchanged.
 func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (policy.Stats, error) {
 	if a.learner == nil {
 		return policy.Stats{}, a.idle()
@@ -62,7 +61,7 @@ func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (
 // idle is the error of an agent that only acts.
 func (a *Agent) idle() error {
 	return &fault.Error{
-		Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy was made to act, not to learn",
+		Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy can act but was not set up to learn",
 		Hint: "this is a bug of Merit; please report it",
 	}
 }
@@ -78,8 +77,8 @@ func (a *Agent) Save(context.Context, string) ([]byte, error) {
 	return a.learner.Snapshot().MarshalBinary()
 }
 
-// Weights implements policy.Portable: the parameters, without what the optimiser
-// keeps beside them.
+// Weights implements policy.Portable: the parameters, without the state of the
+// optimizer.
 func (a *Agent) Weights(context.Context) ([]byte, error) {
 	return State{Architecture: a.architecture, Updates: a.Version(), Params: a.params}.MarshalBinary()
 }
@@ -100,7 +99,7 @@ func (a *Agent) Load(_ context.Context, state []byte) error {
 	return a.learner.Restore(s)
 }
 
-// reset puts the agent where it was made.
+// reset restores the agent's initial state.
 func (a *Agent) reset() {
 	copy(a.params, a.initial)
 	a.version.Store(0)

@@ -31,7 +31,7 @@ func pair(t *testing.T, cfg learn.PolicyConfig, in learn.Input, ppo learn.PPOCon
 }
 
 // Promise: on everything that both backends take, loss, divergence, norm and
-// parameters after six optimiser steps are within 1e-5 of each other: every
+// parameters after six optimizer steps are within 1e-5 of each other: every
 // surrogate, ratio, KL term, loss of the critic and kind of layer.
 func TestBackendsAreEqual(t *testing.T) {
 	testneeds.NotShort(t)

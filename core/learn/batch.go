@@ -16,7 +16,7 @@ type batch struct {
 	rows      []int     // of samples, with weight above 0
 	weight    []float64 // of mean 1
 	advantage []float64 // scaled
-	rms       float64   // of the advantages before scaling, with what the KL term takes
+	rms       float64   // of the advantages before scaling, after the KL term
 	reference []float64 // log-probability under the KL term's reference; nil without the term
 	text      []float32 // rows × inputs, encoded; nil if the policy reads features
 }
@@ -58,8 +58,8 @@ func (l *Learner) prepare(s *Samples) (*batch, error) {
 	return b, nil
 }
 
-// scale applies PPOConfig.AdvantageScale. Advantages that are all (nearly)
-// equal to their centre stay as they are.
+// scale applies PPOConfig.AdvantageScale. Advantages that are all (nearly) equal
+// to their center stay unchanged.
 func (b *batch) scale() {
 	var mean, square float64
 	for i, a := range b.advantage {

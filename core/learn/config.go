@@ -23,9 +23,9 @@ const (
 
 // Config describes how the embedded network is differentiated.
 type Config struct {
-	// Backend computes the gradient. kernels is the fast one; gorgonia is
-	// slower and also takes activations gelu, leaky_relu, softplus and mish,
-	// policy.layer_norm and policy.residual. Both give the same gradient up to
+	// Backend computes the gradient. kernels is fast. gorgonia is slower, but also
+	// supports the activations gelu, leaky_relu, softplus and mish,
+	// policy.layer_norm and policy.residual. Both compute the same gradient up to
 	// rounding.
 	Backend Backend `yaml:"backend" json:"backend" jsonschema:"enum=kernels,enum=gorgonia"`
 }
@@ -51,7 +51,7 @@ func (c Config) Takes(p PolicyConfig) []error {
 		if key == "activation" {
 			value = p.Activation
 		}
-		problems.Check(false, key, value, "set learner.backend: gorgonia, which is slower: the kernels cannot differentiate it")
+		problems.Check(false, key, value, "set learner.backend: gorgonia, which is slower; the kernels cannot differentiate it")
 	}
 	return problems
 }

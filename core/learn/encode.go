@@ -11,7 +11,7 @@ import (
 // stateMagic opens an encoded State; a byte with the version follows.
 const stateMagic = "MERITNN"
 
-// The versions: without and with what controllers have come to.
+// The versions: without and with the coefficient of a controller.
 const (
 	statePlain      = 1
 	stateControlled = 2
@@ -25,11 +25,11 @@ const maxArchitecture = 1 << 20
 //
 //	magic and version  8 bytes
 //	updates, steps     uint64 each
-//	KL coefficient     float64; in version 2 only, which others than 0 need
+//	KL coefficient     float64; in version 2 only, which is used unless it is 0
 //	architecture       uint32 length, text
 //	params, adam_first, adam_second, reference: uint32 length, float32 each
 //
-// A reference of length 0 stands for none.
+// A reference of length 0 means that there is none.
 func (s State) MarshalBinary() ([]byte, error) {
 	size := len(stateMagic) + 1 + 24 + 4 + len(s.Architecture)
 	for _, p := range s.parts() {
@@ -49,7 +49,7 @@ func (s State) MarshalBinary() ([]byte, error) {
 	b = append(b, s.Architecture...)
 	for _, p := range s.parts() {
 		if len(*p.values) > maxParameters {
-			return nil, fmt.Errorf("%s: %d numbers are more than a state may have", p.name, len(*p.values))
+			return nil, fmt.Errorf("%s: %d numbers exceed the limit for a state", p.name, len(*p.values))
 		}
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(*p.values)))
 		for _, v := range *p.values {
@@ -65,7 +65,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 	r := stateReader{rest: data}
 	magic, version := r.take("header", len(stateMagic)), r.take("header", 1)
 	if r.err == nil && (string(magic) != stateMagic || version[0] != statePlain && version[0] != stateControlled) {
-		r.fail("the header is not that of a learner's state of version 1 or 2")
+		r.fail("the header does not belong to a learner state of version 1 or 2")
 	}
 	var d State
 	d.Updates, d.Steps = r.uint64("updates"), r.uint64("steps")
@@ -87,7 +87,7 @@ func (s *State) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if len(r.rest) > 0 {
-		r.fail(fmt.Sprintf("%d bytes follow its end", len(r.rest)))
+		r.fail(fmt.Sprintf("%d bytes follow its last section", len(r.rest)))
 	}
 	if r.err == nil {
 		*s = d
@@ -104,8 +104,8 @@ type stateReader struct {
 func (r *stateReader) fail(what string) {
 	if r.err == nil {
 		r.err = &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Corrupt, What: "learner's state: " + what,
-			Hint: "it was damaged, or written by another version of merit; use another checkpoint",
+			Boundary: fault.Storage, Kind: fault.Corrupt, What: "learner state: " + what,
+			Hint: "use another checkpoint: this one is damaged, or another version of merit wrote it",
 		}
 	}
 }

@@ -12,15 +12,14 @@ import (
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
-// maxPieceParams is the most parameters of a piece of the passes over all of
-// them: below it, to wake another core costs more than the pass.
+// maxPieceParams is the most parameters of a piece of the passes over all of them:
+// below it, waking another core costs more than the pass.
 const maxPieceParams = 1 << 15
 
 // engine computes the gradient of one minibatch after another and moves the
-// parameters. What it computes is cut into shards of rows and pieces of
-// parameters that the minibatch and the network decide, never the number of
-// processors, and sums are in the order of the shards; so the result is the
-// same on any number of them.
+// parameters. It splits the work into shards of rows and pieces of parameters. The
+// minibatch and the network decide the split, not the number of CPUs, and sums are
+// in the order of the shards. So the result is the same on any number of CPUs.
 type engine struct {
 	gang      gang.Gang
 	policy    *Policy
@@ -83,7 +82,7 @@ func (e *engine) start(rows int) error {
 	return nil
 }
 
-// broken says that the backend failed.
+// broken is the error of a backend that failed.
 func broken(err error) error {
 	return &fault.Error{
 		Boundary: fault.Learner, Kind: fault.Internal, What: "the backend cannot differentiate the network", Err: err,
@@ -165,8 +164,8 @@ func (e *engine) forward(worker, i int) {
 	e.objective.LogProbs(e.rows, e.outputs.Logits, e.found, from, to)
 }
 
-// backward is the rest of shard i once the minibatch is coupled. Another worker
-// or shard may have used the pass since, so it goes forward again.
+// backward is the rest of shard i once the minibatch is coupled. Another worker or
+// shard may have used the pass since, so it repeats the forward pass.
 func (e *engine) backward(worker, i int) {
 	r, _, _ := e.part(i)
 	e.note(worker, e.passes[worker].Forward(r))
@@ -187,7 +186,8 @@ func (e *engine) note(worker int, err error) {
 	}
 }
 
-// piece returns what belongs to piece i of x, which lies as the parameters do.
+// piece returns what belongs to piece i of x, which has the layout of the
+// parameters.
 func piece(x []float32, i int) []float32 {
 	return x[i*maxPieceParams : min(len(x), (i+1)*maxPieceParams)]
 }
@@ -204,8 +204,7 @@ func (e *engine) add(_, i int) {
 	e.squares[i] = product.SquaredNorm(total)
 }
 
-// descend is one step of the optimiser against the last gradient, which is
-// multiplied by scale.
+// descend makes one optimizer step with the last gradient, multiplied by scale.
 func (e *engine) descend(a *adam, scale, rate float64) {
 	a.steps++
 	e.state = a

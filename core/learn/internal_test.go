@@ -260,8 +260,8 @@ func TestPPOConfigProblems(t *testing.T) {
 	cfg := DefaultPPOConfig()
 	cfg.Schedule.Kind, cfg.EntropySchedule.Kind = ScheduleCosine, ScheduleLinear
 	_, err := NewLearner(DefaultConfig(), cfg, quickstart(t, false))
-	require.ErrorContains(t, err, "the cosine schedule has no length")
-	require.ErrorContains(t, err, "the linear schedule has no length")
+	require.ErrorContains(t, err, "the cosine schedule needs it")
+	require.ErrorContains(t, err, "the linear schedule needs it")
 	keys = nil
 	for _, err := range (func() []error {
 		c := DefaultPPOConfig()
@@ -287,8 +287,8 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(2*5000*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 }
 
-// Promise: optimiser steps allocate nothing: an update of eight times as many
-// has the same few allocations for its samples and its workers.
+// Promise: optimizer steps allocate nothing: an update of eight times as many has
+// the same few allocations for its samples and its workers.
 func TestStepsAllocateNothing(t *testing.T) {
 	p := quickstart(t, true)
 	s := sampled(t, p, 600)

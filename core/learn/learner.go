@@ -18,7 +18,7 @@ type Learner struct {
 	policy    *Policy
 	adam      adam
 	reference []float32      // initial parameters; nil if the KL term does not need them
-	objective loss.Objective // of the update under way
+	objective loss.Objective // of the current update
 
 	klCoefficient float64 // of the next update
 
@@ -60,9 +60,9 @@ func (l *Learner) holdsInitial() bool {
 // decides the shuffles. Every call counts in Policy.Version and the schedule,
 // also one without a row of weight above 0.
 //
-// On an error policy and learner are as they were before the call: samples
-// that do not fit the policy (fault.Invalid), a loss, gradient or parameter
-// that is not finite (fault.Numeric), or ctx done (fault.Interrupted).
+// On an error policy and learner are unchanged: samples that do not fit the policy
+// (fault.Invalid), a loss, gradient or parameter that is not finite
+// (fault.Numeric), or ctx done (fault.Interrupted).
 func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, error) {
 	b, err := l.prepare(s)
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, 
 	}
 	if i := slices.IndexFunc(l.policy.params, func(x float32) bool { return x-x != 0 }); i >= 0 {
 		l.backup.restore(l)
-		return Stats{}, numeric(fmt.Sprintf("parameter %d became infinite or not a number", i))
+		return Stats{}, numeric(fmt.Sprintf("parameter %d became infinite or NaN", i))
 	}
 	l.policy.version.Add(1)
 	stats := sums.stats()
@@ -95,8 +95,8 @@ func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, 
 	return stats, nil
 }
 
-// heed makes the objective of the next update, with a clip as narrow as c asks
-// for, and returns its learning rate.
+// heed sets the objective of the next update, with the clip range that c asks for,
+// and returns its learning rate.
 func (l *Learner) heed(c policy.Caution) float64 {
 	for _, factor := range []*float64{&c.Rate, &c.Clip} {
 		if *factor == 0 {
@@ -113,7 +113,7 @@ func (l *Learner) rate() float64 {
 	return l.cfg.LearningRate * l.cfg.Schedule.Factor(l.policy.Version())
 }
 
-// step is one optimiser step on the given rows of b, a minibatch at a time.
+// step makes one optimizer step on the given rows of b, one minibatch at a time.
 func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) error {
 	whole := [1][]int{rows}
 	parts := whole[:]
@@ -123,7 +123,7 @@ func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) er
 	var norm float64
 	for i, minibatch := range parts {
 		if err := ctx.Err(); err != nil {
-			return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is as before it", Err: err}
+			return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is unchanged", Err: err}
 		}
 		var err error
 		if _, norm, err = l.engine.gradient(b, minibatch, len(rows), i > 0); err != nil {
@@ -131,13 +131,13 @@ func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) er
 		}
 		for j, row := range minibatch {
 			if loss := l.engine.found.Loss[j]; loss-loss != 0 {
-				return numeric("the loss is infinite or not a number")
+				return numeric("the loss is infinite or NaN")
 			}
 			sums.row(b, row, l.engine.found, j)
 		}
 	}
 	if norm-norm != 0 {
-		return numeric("the gradient is infinite or not a number")
+		return numeric("the gradient is infinite or NaN")
 	}
 	sums.step(norm)
 	scale := 1.0
@@ -154,7 +154,7 @@ func (l *Learner) Close() error { return l.engine.close() }
 func numeric(what string) error {
 	return &fault.Error{
 		Boundary: fault.Learner, Kind: fault.Numeric, What: what,
-		Hint: "lower learning_rate, or check rewards and features for extreme values; the policy is as before the update",
+		Hint: "lower learning_rate, or check rewards and features for extreme values; the update was not applied",
 	}
 }
 

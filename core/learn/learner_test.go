@@ -131,7 +131,7 @@ func TestStateThatDoesNotFit(t *testing.T) {
 }
 
 // Promise: an update that meets a number that is not finite, in the samples or
-// only in the loss, is a typed error, and policy, optimiser and version are as
+// only in the loss, is a typed error, and policy, optimizer and version are as
 // before; so is one that is interrupted.
 func TestFailedUpdateChangesNothing(t *testing.T) {
 	p, l := full(t)
@@ -168,7 +168,7 @@ func TestFailedUpdateChangesNothing(t *testing.T) {
 func TestSamplesThatDoNotFit(t *testing.T) {
 	p, l := full(t)
 	for want, spoil := range map[string]func(*learn.Samples){
-		"weight: 3 rows":              func(s *learn.Samples) { s.Weight = s.Weight[:3] },
+		"weight: there are 3 rows":    func(s *learn.Samples) { s.Weight = s.Weight[:3] },
 		"value: 0 rows":               func(s *learn.Samples) { s.Value = nil },
 		"row 2: samples: features: 1": func(s *learn.Samples) { s.Features[2] = s.Features[2][:1] },
 		"row 2: samples: action":      func(s *learn.Samples) { s.Action[2] = 3 },

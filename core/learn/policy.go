@@ -1,15 +1,14 @@
-// Package learn is the embedded neural policy and the PPO learner that
-// improves it. An [Agent] is the two together, as the training loop knows them.
+// Package learn is the embedded neural policy and the PPO learner that improves
+// it. An [Agent] combines the two for the training loop.
 //
-// A [Policy] is a small network over the environment's feature tensor or, if
-// there is none, over hashed n-grams of the observation text. A [Learner]
-// takes [Samples], changes the policy's parameters in place and reports
-// [Stats]. All parameters live in one flat slice that inference, optimiser and
-// gradient share.
+// A [Policy] is a small network over the environment's feature tensor or, if there
+// is none, over hashed n-grams of the observation text. A [Learner] takes
+// [Samples], changes the policy's parameters in place and reports [Stats]. All
+// parameters live in one flat slice that inference, optimizer and gradient share.
 //
-// Results are a function of the samples, the seed and the state alone: the
-// number of processors and the size of inference batches leave no trace in
-// them, bit for bit, on one type of machine.
+// Results depend on the samples, the seed and the state alone. On one type of
+// machine they are the same bit for bit for any number of CPUs and any size of
+// inference batches.
 package learn
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Input is what an environment shows and takes.
+// Input describes the observations and actions of an environment.
 type Input struct {
 	Shape   []int    // of the feature tensor; empty = the network reads the text
 	Actions []string // names of the discrete actions
@@ -39,7 +38,7 @@ type Input struct {
 // updates the policy or a State is loaded into it.
 type Policy struct {
 	net          *net.Net
-	text         *ngram.Encoder // nil where the environment gives features
+	text         *ngram.Encoder // nil if the environment provides features
 	actions      []string
 	params       []float32
 	version      atomic.Uint64
@@ -59,13 +58,13 @@ func NewPolicy(cfg PolicyConfig, in Input, seed rl.Seed) (*Policy, error) {
 		return nil, err
 	}
 	if p.net, err = net.New(shape); err != nil {
-		return nil, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, What: "the network cannot be laid out", Err: err}
+		return nil, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, What: "cannot build the network", Err: err}
 	}
 	if p.net.Params > maxParameters {
 		return nil, &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Exhausted, Where: "hidden",
-			What: fmt.Sprintf("the network has %d parameters, more than %d", p.net.Params, maxParameters),
-			Hint: "make the hidden layers, the filters or the n-gram dimensions smaller",
+			What: fmt.Sprintf("the network has %d parameters; the limit is %d", p.net.Params, maxParameters),
+			Hint: "use smaller hidden layers, fewer filters or fewer n-gram dimensions",
 		}
 	}
 	if p.architecture, err = describe(cfg, in); err != nil {
@@ -81,7 +80,7 @@ func (p *Policy) shape(cfg PolicyConfig, in Input) (net.Shape, error) {
 		return net.Shape{}, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
 	}
 	if len(in.Actions) == 0 {
-		return wrong("", "the environment has free-text actions; the embedded policy chooses among named ones", "use an environment with named actions")
+		return wrong("", "the environment has free-text actions, but the embedded policy chooses among named actions", "use an environment with named actions")
 	}
 	activation, err := net.ParseActivation(cfg.Activation)
 	if err != nil {
@@ -93,7 +92,7 @@ func (p *Policy) shape(cfg PolicyConfig, in Input) (net.Shape, error) {
 	}
 	for _, d := range in.Shape {
 		if d < 1 || s.Inputs > math.MaxInt32/d {
-			return wrong("", fmt.Sprintf("the environment's feature shape %v is not one", in.Shape), "every dimension must be at least 1")
+			return wrong("", fmt.Sprintf("the environment's feature shape %v is invalid", in.Shape), "use dimensions of at least 1")
 		}
 		s.Inputs *= d
 	}
@@ -140,7 +139,7 @@ func describe(cfg PolicyConfig, in Input) (string, error) {
 // valid for the life of the policy.
 func (p *Policy) Params() []float32 { return p.params }
 
-// Version counts the learner updates behind the policy.
+// Version counts the updates that the learner has made.
 func (p *Policy) Version() uint64 { return p.version.Load() }
 
 // Architecture describes in one line of JSON everything that gives the

@@ -8,50 +8,58 @@ import (
 
 // PolicyConfig describes the network of a Policy.
 type PolicyConfig struct {
-	// Hidden are the widths of the fully connected hidden layers; empty makes
-	// a linear policy (behind the convolutions, if there are any).
+	// Hidden lists the widths of the fully connected hidden layers. Without any, the
+	// policy is linear (after the convolutions, if there are any).
 	Hidden []int `yaml:"hidden" json:"hidden"`
-	// Activation follows every convolution and hidden layer: relu, tanh,
-	// sigmoid or silu; with learner.backend: gorgonia also gelu, leaky_relu,
-	// softplus or mish.
+	// Activation is the activation function after each convolution and hidden layer.
+	// gelu, leaky_relu, softplus and mish need learner.backend: gorgonia.
 	Activation string `yaml:"activation" json:"activation" jsonschema:"enum=relu,enum=tanh,enum=sigmoid,enum=silu,enum=gelu,enum=leaky_relu,enum=softplus,enum=mish"`
-	// LayerNorm normalises what enters each fully connected layer behind
-	// another layer; it needs learner.backend: gorgonia.
+	// LayerNorm normalizes the input of each fully connected layer that follows
+	// another layer. It needs learner.backend: gorgonia.
 	LayerNorm bool `yaml:"layer_norm" json:"layer_norm"`
-	// Residual adds what enters a hidden layer to its result where both have
-	// the same width; it needs learner.backend: gorgonia.
+	// Residual adds the input of a hidden layer to its output if both have the same
+	// width. It needs learner.backend: gorgonia.
 	Residual bool `yaml:"residual" json:"residual"`
-	// Convolution stands before the hidden layers; it needs a feature tensor
-	// of shape [channels rows columns].
+	// Convolution describes the convolutions before the hidden layers. They need
+	// features of shape [channels rows columns].
 	Convolution Convolution `yaml:"convolution" json:"convolution"`
 	// ValueHead adds a critic that shares the hidden layers.
 	ValueHead bool `yaml:"value_head" json:"value_head"`
-	// Ngrams say how text is read where the environment gives no features.
+	// Ngrams describes how the network reads text if the environment provides no
+	// features.
 	Ngrams Ngrams `yaml:"ngrams" json:"ngrams"`
-	// InitScale multiplies the standard deviation √(2/fan-in) of the initial
-	// weights (He et al. 2015), InitFanIn is the fan-in of the first layer:
-	// the number of inputs that are usually not zero; 0 counts them all.
+	// InitScale multiplies the standard deviation √(2/fan-in) of the initial weights
+	// (He et al. 2015).
 	InitScale float64 `yaml:"init_scale" json:"init_scale" jsonschema:"minimum=1e-6,maximum=1e3"`
-	InitFanIn int     `yaml:"init_fan_in" json:"init_fan_in" jsonschema:"minimum=0" hint:"use the usual number of non-zero inputs, or 0 to count them all"`
-	// InitLast multiplies the weights of the output layers: a small value
-	// starts from a nearly uniform policy.
+	// InitFanIn is the fan-in of the first layer: how many of its inputs are usually
+	// not zero. 0 counts all inputs.
+	InitFanIn int `yaml:"init_fan_in" json:"init_fan_in" jsonschema:"minimum=0" hint:"use the usual number of non-zero inputs, or 0 to count them all"`
+	// InitLast multiplies the initial weights of the output layers. With a small
+	// value the initial policy is nearly uniform.
 	InitLast float64 `yaml:"init_last" json:"init_last" jsonschema:"minimum=0,maximum=1e3"`
 }
 
 // Convolution is a stack of layers with stride 1 and zero padding that keeps
 // rows and columns.
 type Convolution struct {
-	Filters []int `yaml:"filters" json:"filters"` // output channels of each layer; empty = none
-	Kernel  int   `yaml:"kernel" json:"kernel"`   // side of the square kernel, odd
+	// Filters lists the output channels of each layer; without any there are no
+	// convolutions.
+	Filters []int `yaml:"filters" json:"filters"`
+	// Kernel is the side of the square kernel, an odd number.
+	Kernel int `yaml:"kernel" json:"kernel"`
 }
 
 // Ngrams describes the hashed n-gram features of a text (feature hashing with
 // signs, Weinberger et al. 2009).
 type Ngrams struct {
-	Dimensions int    `yaml:"dimensions" json:"dimensions" jsonschema:"minimum=1,maximum=1048576"` // length of the feature vector
-	Min        int    `yaml:"min" json:"min" jsonschema:"minimum=1,maximum=16"`                    // shortest n-gram
-	Max        int    `yaml:"max" json:"max" jsonschema:"minimum=1,maximum=16"`                    // longest n-gram
-	Unit       string `yaml:"unit" json:"unit" jsonschema:"enum=characters,enum=words"`            // what is counted: characters or words
+	// Dimensions is the length of the feature vector.
+	Dimensions int `yaml:"dimensions" json:"dimensions" jsonschema:"minimum=1,maximum=1048576"`
+	// Min is the length of the shortest n-grams.
+	Min int `yaml:"min" json:"min" jsonschema:"minimum=1,maximum=16"`
+	// Max is the length of the longest n-grams.
+	Max int `yaml:"max" json:"max" jsonschema:"minimum=1,maximum=16"`
+	// Unit is what an n-gram consists of: characters or words.
+	Unit string `yaml:"unit" json:"unit" jsonschema:"enum=characters,enum=words"`
 }
 
 // The units of an n-gram.
@@ -95,7 +103,7 @@ func (c PolicyConfig) Validate() []error {
 
 func layers(p *fault.Problems, key string, widths []int) {
 	if len(widths) > maxLayers {
-		p.Invalid(key, fmt.Sprintf("%d layers are not allowed", len(widths)), fmt.Sprintf("use at most %d", maxLayers))
+		p.Invalid(key, fmt.Sprintf("has %d layers, which is too many", len(widths)), fmt.Sprintf("use at most %d", maxLayers))
 	}
 	for i, w := range widths {
 		p.Whole(fmt.Sprintf("%s[%d]", key, i), w, 1, maxWidth)

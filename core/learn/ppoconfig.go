@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// KLReference names the policy that the KL term holds on to.
+// KLReference names the policy that the KL term keeps close to.
 type KLReference string
 
 // The references: the parameters the learner began with, or those that
@@ -38,7 +38,7 @@ const (
 	SurrogateCISPO SurrogateKind = "cispo"
 )
 
-// RatioKind says of what the probability ratio is.
+// RatioKind is what the probability ratio is computed for.
 type RatioKind string
 
 // The ratios: each step's own, or the geometric mean over the steps of its
@@ -61,7 +61,8 @@ const (
 // KLPlace says where the divergence counts.
 type KLPlace string
 
-// The places: a term of the loss, or a cost that is taken from the advantages.
+// The places: a term of the loss, or a cost that is subtracted from the
+// advantages.
 const (
 	KLInLoss   KLPlace = "loss"
 	KLInReward KLPlace = "reward"
@@ -79,70 +80,78 @@ const (
 
 // PPOConfig describes the learner (Schulman et al. 2017, arXiv 1707.06347).
 type PPOConfig struct {
-	// Epochs is how often a batch is gone through, Minibatch the most rows
-	// that are computed at one time, Accumulate how many minibatches are
-	// behind one optimiser step. An epoch is cut into steps of equal size (±1
-	// row); no row is dropped.
-	Epochs     int `yaml:"epochs" json:"epochs" jsonschema:"minimum=1,maximum=1000"`
-	Minibatch  int `yaml:"minibatch" json:"minibatch" jsonschema:"minimum=1,maximum=1048576"`
+	// Epochs is how many times an update goes through the batch.
+	Epochs int `yaml:"epochs" json:"epochs" jsonschema:"minimum=1,maximum=1000"`
+	// Minibatch is the maximum number of rows that are computed at once. The steps
+	// of an epoch have equal size (±1 row), and no row is dropped.
+	Minibatch int `yaml:"minibatch" json:"minibatch" jsonschema:"minimum=1,maximum=1048576"`
+	// Accumulate is the number of minibatches per optimizer step.
 	Accumulate int `yaml:"accumulate" json:"accumulate" jsonschema:"minimum=1,maximum=1000"`
-	// Surrogate is the policy term: clip is PPO's, cispo weighs the
-	// log-probability by the clipped ratio, so that no row loses its gradient
-	// (arXiv 2506.13585).
+	// Surrogate is the policy term of the loss: clip is PPO's clipped objective;
+	// cispo weights the log-probability by the clipped ratio, so that each row keeps
+	// its gradient (arXiv 2506.13585).
 	Surrogate SurrogateKind `yaml:"surrogate" json:"surrogate" jsonschema:"enum=clip,enum=cispo"`
-	// Ratio says of what the ratio of probabilities is: of the step, or of
-	// the sequence (GSPO, arXiv 2507.18071), the geometric mean over the
-	// steps of an episode that take part; minibatches then hold whole
-	// episodes and may be larger by part of one.
+	// Ratio is the probability ratio of each step, or of the whole sequence (GSPO,
+	// arXiv 2507.18071): the geometric mean over the steps of an episode that take
+	// part in the update. With sequence, minibatches hold whole episodes and may be
+	// larger by part of one.
 	Ratio RatioKind `yaml:"ratio" json:"ratio" jsonschema:"enum=step,enum=sequence"`
-	// The probability ratio is clipped to [1−ClipLow, 1+ClipHigh].
-	ClipLow  float64 `yaml:"clip_low" json:"clip_low" jsonschema:"exclusiveMinimum=0,maximum=1" hint:"use a number above 0 and at most 1; 1 sets no lower bound"`
+	// ClipLow sets the lower bound 1−ClipLow of the probability ratio; 1 means no
+	// lower bound.
+	ClipLow float64 `yaml:"clip_low" json:"clip_low" jsonschema:"exclusiveMinimum=0,maximum=1" hint:"use a number above 0 and at most 1; 1 sets no lower bound"`
+	// ClipHigh sets the upper bound 1+ClipHigh of the probability ratio.
 	ClipHigh float64 `yaml:"clip_high" json:"clip_high" jsonschema:"exclusiveMinimum=0,maximum=100"`
-	// DualClip bounds the loss of an action with a negative advantage at that
-	// many times the advantage, whatever its ratio (arXiv 1912.09729); a
-	// number above 1, 3 in the paper, or 0 for no bound.
-	DualClip float64 `yaml:"dual_clip" json:"dual_clip" jsonschema:"minimum=0,maximum=1e6" hint:"use a number above 1, such as 3, or 0 for no bound"`
-	// Entropy weighs the entropy bonus, EntropySchedule is its course.
-	Entropy         float64  `yaml:"entropy" json:"entropy" jsonschema:"minimum=0,maximum=100"`
+	// DualClip bounds the loss of an action with a negative advantage at this
+	// multiple of the advantage, whatever its ratio (arXiv 1912.09729). It is
+	// greater than 1 (3 in the paper), or 0 for no bound.
+	DualClip float64 `yaml:"dual_clip" json:"dual_clip" jsonschema:"minimum=0,maximum=1e6" hint:"use a number greater than 1, such as 3, or 0 for no bound"`
+	// Entropy is the weight of the entropy bonus.
+	Entropy float64 `yaml:"entropy" json:"entropy" jsonschema:"minimum=0,maximum=100"`
+	// EntropySchedule changes the weight of the entropy bonus during the run.
 	EntropySchedule Schedule `yaml:"entropy_schedule" json:"entropy_schedule"`
-	// KLCoefficient weighs the divergence from the policy that KLReference
-	// names, estimated by KLEstimator (Schulman 2020, "Approximating KL
-	// divergence").
-	KLCoefficient float64     `yaml:"kl_coefficient" json:"kl_coefficient" jsonschema:"minimum=0,maximum=100"`
-	KLReference   KLReference `yaml:"kl_reference" json:"kl_reference" jsonschema:"enum=initial,enum=previous"`
-	KLEstimator   KLEstimator `yaml:"kl_estimator" json:"kl_estimator" jsonschema:"enum=k1,enum=k2,enum=k3"`
-	// KLIn says where the divergence counts: in the loss, or in the reward,
-	// which takes from each advantage what the divergence of its step and of
-	// the steps after it in the episode is above the batch's mean.
+	// KLCoefficient is the weight of the KL divergence from the reference policy.
+	KLCoefficient float64 `yaml:"kl_coefficient" json:"kl_coefficient" jsonschema:"minimum=0,maximum=100"`
+	// KLReference is the reference policy: the initial one, or the previous one,
+	// which collected the batch.
+	KLReference KLReference `yaml:"kl_reference" json:"kl_reference" jsonschema:"enum=initial,enum=previous"`
+	// KLEstimator estimates the divergence from a single action (Schulman 2020,
+	// "Approximating KL divergence").
+	KLEstimator KLEstimator `yaml:"kl_estimator" json:"kl_estimator" jsonschema:"enum=k1,enum=k2,enum=k3"`
+	// KLIn is where the divergence counts: as a term of the loss, or as a cost in
+	// the reward. With reward, each advantage is reduced by the divergence of its
+	// step and of the later steps of the episode, relative to the mean of the batch.
 	KLIn KLPlace `yaml:"kl_in" json:"kl_in" jsonschema:"enum=loss,enum=reward"`
-	// KLControl changes the coefficient after each update so that the
-	// divergence stays near a target.
+	// KLControl adapts the coefficient after each update to keep the divergence near
+	// a target.
 	KLControl KLControl `yaml:"kl_control" json:"kl_control"`
-	// ValueLoss weighs the squared error ½(v−G)² of the critic, if the policy
-	// has one. ValueClip keeps the value within that distance of the old one
-	// in the sense of PPO's clipped value loss; 0 = no clipping.
+	// ValueLoss is the weight of the critic's squared error ½(v−G)², if the policy
+	// has a critic.
 	ValueLoss float64 `yaml:"value_loss" json:"value_loss" jsonschema:"minimum=0,maximum=100"`
+	// ValueClip is the largest distance of the value from the old one in PPO's
+	// clipped value loss; 0 turns clipping off.
 	ValueClip float64 `yaml:"value_clip" json:"value_clip" jsonschema:"minimum=0,maximum=1e6"`
-	// ValueHuber is the distance from which on the critic's loss grows as a
-	// straight line (Huber 1964), so that single returns far away count less;
-	// 0 = it is squared everywhere.
+	// ValueHuber is the error above which the critic's loss grows linearly instead
+	// of quadratically (Huber 1964), so that outlying returns count less; 0 keeps it
+	// quadratic.
 	ValueHuber float64 `yaml:"value_huber" json:"value_huber" jsonschema:"minimum=0,maximum=1e6"`
-	// AdvantageScale is applied once to the whole batch: none leaves the
-	// advantages as the estimator made them; rms divides by the root of their
-	// mean square, so that learning rate, entropy and gradient clip mean the
-	// same whatever the size of rewards and however few steps have an
-	// advantage; whiten also shifts their mean to 0, so that a share of the
-	// actions is made less likely even where all did well.
+	// AdvantageScale scales the advantages of the whole batch once. none leaves them
+	// unchanged. rms divides by the root of their mean square, so that learning
+	// rate, entropy and gradient clip mean the same for rewards of any size and any
+	// number of steps with an advantage. whiten also shifts their mean to 0, which
+	// makes some actions less likely even if all did well.
 	AdvantageScale AdvantageScale `yaml:"advantage_scale" json:"advantage_scale" jsonschema:"enum=rms,enum=none,enum=whiten"`
-	// GradClip bounds the norm of the whole gradient; 0 = unbounded.
+	// GradClip is the maximum norm of the whole gradient; 0 means no bound.
 	GradClip float64 `yaml:"grad_clip" json:"grad_clip" jsonschema:"minimum=0,maximum=1e6"`
-	// LearningRate is Adam's (Kingma and Ba 2015), before the schedule.
-	LearningRate float64  `yaml:"learning_rate" json:"learning_rate" jsonschema:"exclusiveMinimum=0,maximum=1"`
-	Schedule     Schedule `yaml:"schedule" json:"schedule"`
-	// AdamBeta1 and AdamBeta2 are how slowly Adam forgets the mean of the
-	// gradient and that of its square; AdamEpsilon keeps its divisor from 0.
-	AdamBeta1   float64 `yaml:"adam_beta1" json:"adam_beta1" jsonschema:"minimum=0,exclusiveMaximum=1"`
-	AdamBeta2   float64 `yaml:"adam_beta2" json:"adam_beta2" jsonschema:"minimum=0,exclusiveMaximum=1"`
+	// LearningRate is the learning rate of Adam (Kingma and Ba 2015) before the
+	// schedule is applied.
+	LearningRate float64 `yaml:"learning_rate" json:"learning_rate" jsonschema:"exclusiveMinimum=0,maximum=1"`
+	// Schedule changes the learning rate during the run.
+	Schedule Schedule `yaml:"schedule" json:"schedule"`
+	// AdamBeta1 is the decay rate of Adam's mean of the gradient.
+	AdamBeta1 float64 `yaml:"adam_beta1" json:"adam_beta1" jsonschema:"minimum=0,exclusiveMaximum=1"`
+	// AdamBeta2 is the decay rate of Adam's mean of the squared gradient.
+	AdamBeta2 float64 `yaml:"adam_beta2" json:"adam_beta2" jsonschema:"minimum=0,exclusiveMaximum=1"`
+	// AdamEpsilon keeps Adam's divisor above 0.
 	AdamEpsilon float64 `yaml:"adam_epsilon" json:"adam_epsilon" jsonschema:"exclusiveMinimum=0,maximum=1"`
 }
 
@@ -161,18 +170,18 @@ func DefaultPPOConfig() PPOConfig {
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c PPOConfig) Validate() []error {
 	p := fault.Validate(&c)
-	p.Check(c.DualClip <= 0 || c.DualClip > 1, "dual_clip", c.DualClip, "use a number above 1, such as 3, or 0 for no bound")
-	p.Check(c.DualClip == 0 || c.Surrogate != SurrogateCISPO, "dual_clip", c.DualClip, "remove it: cispo bounds the ratio of every row already")
+	p.Check(c.DualClip <= 0 || c.DualClip > 1, "dual_clip", c.DualClip, "use a number greater than 1, such as 3, or 0 for no bound")
+	p.Check(c.DualClip == 0 || c.Surrogate != SurrogateCISPO, "dual_clip", c.DualClip, "remove it: cispo already bounds the ratio of every row")
 	p.Check(c.KLIn != KLInReward || c.KLReference != ReferencePrevious, "kl_in", c.KLIn,
-		"set kl_reference: initial: from the policy that acted there is no divergence when it acts")
+		"set kl_reference: initial; the divergence from the acting policy is 0 while it acts")
 	p.Check(c.KLControl.Target == 0 || c.KLCoefficient > 0, "kl_control.target", c.KLControl.Target,
-		"give kl_coefficient the value to begin with, or remove the target")
+		"set kl_coefficient to the initial value, or remove the target")
 	return p
 }
 
 // maxKLCoefficient is the largest kl_coefficient, set or controlled, and
-// minKLCoefficient the smallest that a controller leaves: from 0 it could not
-// come back, and a state of 0 is one that knows no controller.
+// minKLCoefficient the smallest that a controller leaves: it could not rise again
+// from 0, and a state with 0 has no controller.
 const (
 	maxKLCoefficient = 100
 	minKLCoefficient = 1e-12
@@ -183,9 +192,10 @@ const (
 // by 1 + Rate·e, where e = d/Target − 1 within ±0.2. The divergence is the mean
 // over rows of estimator k3, in nats a step.
 type KLControl struct {
-	// Target is the divergence to stay near; 0 = the coefficient is constant.
+	// Target is the divergence to keep near, in nats per step; 0 keeps the
+	// coefficient constant.
 	Target float64 `yaml:"target" json:"target" jsonschema:"minimum=0,maximum=1e6"`
-	// Rate is how strongly the coefficient follows.
+	// Rate is how strongly the coefficient reacts to the divergence.
 	Rate float64 `yaml:"rate" json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1"`
 }
 
@@ -202,23 +212,24 @@ func (c KLControl) Next(coefficient, divergence float64) float64 {
 // updates of a run. One update is one call of Learner.Update, whatever its
 // minibatches.
 type Schedule struct {
-	// Kind is the form of the course: constant, or falling to Final.
+	// Kind is the form of the schedule: constant, or falling to Final linearly or
+	// along a cosine.
 	Kind ScheduleKind `yaml:"kind" json:"kind" jsonschema:"enum=constant,enum=linear,enum=cosine"`
 	// WarmUp is the number of updates over which the value rises linearly to
-	// the full one.
+	// its full size.
 	WarmUp int `yaml:"warmup" json:"warmup" jsonschema:"minimum=0" hint:"use a number of updates, or 0 for none"`
-	// Updates is the length of the whole course with its warm-up; linear and
-	// cosine need it. 0 lets the training loop put its number of iterations.
+	// Updates is the length of the whole schedule, including the warm-up; linear and
+	// cosine need it. 0 uses the number of iterations of the training run.
 	Updates int `yaml:"updates" json:"updates" jsonschema:"minimum=0" hint:"use the number of updates of the whole run, or 0 for train.iterations"`
-	// Final is the share of the full value that linear and cosine end at, and
-	// keep beyond the end.
+	// Final is the share of the full value that linear and cosine reach at the end
+	// and keep from then on.
 	Final float64 `yaml:"final" json:"final" jsonschema:"minimum=0,maximum=1"`
 }
 
 // Validate returns every problem of s, with key paths relative to the section.
 func (s Schedule) Validate() []error {
 	p := fault.Validate(&s)
-	p.Check(s.Updates <= 0 || s.Updates > s.WarmUp, "updates", s.Updates, "use a number above warmup")
+	p.Check(s.Updates <= 0 || s.Updates > s.WarmUp, "updates", s.Updates, "use a number greater than warmup")
 	return p
 }
 
@@ -230,14 +241,14 @@ func (s Schedule) Over(updates int) Schedule {
 	return s
 }
 
-// length is an error if a falling schedule has no length.
+// length returns an error if a falling schedule has no length.
 func (s Schedule) length(key string) error {
 	if s.Kind == ScheduleConstant || s.Updates > 0 {
 		return nil
 	}
 	return &fault.Error{
 		Boundary: fault.Config, Kind: fault.Missing, Where: key + ".updates",
-		What: fmt.Sprintf("the %s schedule has no length", s.Kind), Hint: "give the number of updates of the whole run",
+		What: fmt.Sprintf("is missing, and the %s schedule needs it", s.Kind), Hint: "set it to the number of updates in the whole run",
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Samples is a batch of decisions to learn from, as columns of one length.
-// Feature rows may share memory with the rollout; nothing is written to.
+// Samples is a batch of decisions to learn from, as columns of one length. Feature
+// rows may share memory with the rollout; the learner does not write to them.
 type Samples struct {
 	Features  [][]float32 // rows of the policy's inputs; nil if the policy reads Text
 	Text      []string    // the observation's text; nil if the policy reads Features
@@ -51,7 +51,7 @@ func (s *Samples) check(p *Policy) error {
 	}
 	for _, c := range columns {
 		if c.required && c.length != s.Len() {
-			return misfit(c.name, fmt.Sprintf("%d rows, but %d actions", c.length, s.Len()))
+			return misfit(c.name, fmt.Sprintf("there are %d rows but %d actions", c.length, s.Len()))
 		}
 	}
 	for row := range s.Action {
@@ -68,13 +68,13 @@ func (s *Samples) checkRow(p *Policy, row int) error {
 	}
 	action, mask := int(s.Action[row]), s.mask(row)
 	if action < 0 || action >= len(p.actions) {
-		return misfit("action", fmt.Sprintf("action %d of %d", action, len(p.actions)))
+		return misfit("action", fmt.Sprintf("action %d is out of range; there are %d actions", action, len(p.actions)))
 	}
 	if mask != nil && (len(mask) != len(p.actions) || mask[action] == 0) {
 		return misfit("mask", fmt.Sprintf("action %d was not available under the mask %v", action, mask))
 	}
 	if w := s.Weight[row]; !(w >= 0) || math.IsInf(w, 0) {
-		return misfit("weight", fmt.Sprintf("%v is not a weight", w))
+		return misfit("weight", fmt.Sprintf("%v is not a valid weight", w))
 	}
 	numbers := []float64{s.LogProb[row], float64(s.LogitMax[row]), s.Advantage[row], 0, 0}
 	if p.HasValue() {
@@ -86,7 +86,7 @@ func (s *Samples) checkRow(p *Policy, row int) error {
 			return &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Numeric,
 				What: fmt.Sprintf("%s is %v", [...]string{"log_prob", "logit_max", "advantage", "return", "value"}[i], x),
-				Hint: "look for the reward or observation that it came from",
+				Hint: "find the reward or observation that it came from",
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (s *Samples) checkRow(p *Policy, row int) error {
 func misfit(column, what string) error {
 	return &fault.Error{
 		Boundary: fault.Learner, Kind: fault.Invalid, What: "samples: " + column + ": " + what,
-		Hint: "the samples must come from this policy in this environment",
+		Hint: "use samples that this policy collected in this environment",
 	}
 }
 
@@ -116,8 +116,8 @@ func SamplesFrom(e *policy.Experience) (*Samples, error) {
 			if step.Policy == nil || step.Action.Kind != rl.ActionChoice || step.MessageCount < 1 || step.MessageCount > len(t.Messages) {
 				return nil, &fault.Error{
 					Boundary: fault.Learner, Kind: fault.Invalid, Where: fmt.Sprintf("trajectory %s, step %d", t.ID, step.Index),
-					What: "the step was not taken by an embedded policy in this process",
-					Hint: "learn from the trajectories of a rollout, not from files",
+					What: "the step was not taken by the embedded policy of this process",
+					Hint: "use the trajectories of a rollout, not those of files",
 				}
 			}
 			s.Features = append(s.Features, step.Policy.Features)

@@ -93,7 +93,7 @@ func TestSamplesFromFiles(t *testing.T) {
 	}
 	_, err := learn.SamplesFrom(experience(credited(t, groups)))
 	require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Invalid))
-	require.ErrorContains(t, err, "not taken by an embedded policy in this process")
+	require.ErrorContains(t, err, "not taken by the embedded policy of this process")
 }
 
 // Promise: a step that no embedded policy took is an error that names

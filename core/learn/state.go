@@ -7,19 +7,19 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// State is everything of a learner that outlives its process: with it, an
-// interrupted run goes on to the same bytes as one that was not interrupted.
+// State is the persistent state of a learner: an interrupted run that resumes with
+// it writes the same bytes as an uninterrupted one.
 type State struct {
 	Architecture string    // see Policy.Architecture
 	Updates      uint64    // calls of Update: the policy's version and the schedule's position
-	Steps        uint64    // optimiser steps: Adam's clock
+	Steps        uint64    // optimizer steps: Adam's clock
 	Params       []float32 // the parameters
 	First        []float32 // Adam's mean of the gradient
 	Second       []float32 // Adam's mean of its square
 	Reference    []float32 // initial parameters of the KL term; nil if it does not need them
 
-	// KLCoefficient is that of the next update where a controller moves it;
-	// else 0.
+	// KLCoefficient is that of the next update if a controller adapts it,
+	// otherwise 0.
 	KLCoefficient float64
 }
 
@@ -36,18 +36,17 @@ func (l *Learner) Snapshot() State {
 	return s
 }
 
-// Restore puts l and its policy into state s. A state of another architecture,
-// or one that lacks what l's settings need, is an error and changes nothing. A
-// controller that s knows nothing of begins with the coefficient in l's
-// settings.
+// Restore puts l and its policy into state s. A state of another architecture, or
+// one that lacks what l's settings need, is an error and changes nothing. If s has
+// no coefficient, a controller begins with the one in l's settings.
 func (l *Learner) Restore(s State) error {
 	if err := s.check(l.policy, true); err != nil {
 		return err
 	}
 	if l.holdsInitial() && s.Reference == nil {
 		return &fault.Error{
-			Boundary: fault.Learner, Kind: fault.Missing, What: "the saved state has no initial policy for the KL term",
-			Hint: "resume with the kl_coefficient and kl_reference that the run began with",
+			Boundary: fault.Learner, Kind: fault.Missing, What: "the saved state has no reference policy for the KL term",
+			Hint: "resume with the run's original kl_coefficient and kl_reference",
 		}
 	}
 	if err := l.policy.Load(s); err != nil {
@@ -66,9 +65,8 @@ func (l *Learner) Restore(s State) error {
 	return nil
 }
 
-// Load gives p the parameters and the version of s, whose optimiser state it
-// does not need: s may lack it. A state of another architecture is an error and changes
-// nothing.
+// Load gives p the parameters and the version of s. s may lack optimizer state, which p
+// does not need. A state of another architecture is an error and changes nothing.
 func (p *Policy) Load(s State) error {
 	if err := s.check(p, false); err != nil {
 		return err
@@ -78,13 +76,13 @@ func (p *Policy) Load(s State) error {
 	return nil
 }
 
-// check returns why p cannot act by s, or why it cannot learn on, or nil.
+// check returns why p cannot act or continue learning from s, or nil.
 func (s *State) check(p *Policy, learns bool) error {
 	if s.Architecture != p.architecture {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Invalid,
 			What: fmt.Sprintf("the saved parameters are of the network %s; this policy is %s", s.Architecture, p.architecture),
-			Hint: "use the policy section and the environment that the parameters were trained with",
+			Hint: "use the policy section and the environment of the training run",
 		}
 	}
 	if k := s.KLCoefficient; !(k >= 0 && k <= maxKLCoefficient) {
@@ -97,7 +95,7 @@ func (s *State) check(p *Policy, learns bool) error {
 			return &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Corrupt,
 				What: fmt.Sprintf("the saved state has %d %s; the network has %d parameters", len(*part.values), part.name, len(p.params)),
-				Hint: "the state was damaged or changed; use another checkpoint",
+				Hint: "use another checkpoint: this state is damaged or was changed",
 			}
 		}
 		if i := slices.IndexFunc(*part.values, func(x float32) bool { return x-x != 0 }); i >= 0 {

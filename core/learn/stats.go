@@ -10,7 +10,7 @@ import (
 // by the rows' weights, each at the parameters that its minibatch began with.
 type Stats struct {
 	Rows        int // of weight above 0
-	Minibatches int // optimiser steps, over all epochs
+	Minibatches int // optimizer steps, over all epochs
 
 	Loss              float64 // all terms with their coefficients
 	PolicyLoss        float64 // of the surrogate: −min(r·A, clipped r·A) of clip

@@ -33,9 +33,9 @@ func (e KLEstimator) estimator() loss.Estimator {
 	return loss.K3
 }
 
-// penalise takes from each advantage the divergence of its step and of the
-// later steps in its sequence, less the mean of that over all rows, which
-// would only add to the gradient's variance, times coefficient.
+// penalise subtracts from each advantage coefficient times the divergence of its
+// step and of the later steps in its sequence. It first subtracts the mean over
+// all rows, which would only add variance to the gradient.
 func (b *batch) penalise(coefficient float64) {
 	estimator := b.cfg.KLEstimator.estimator()
 	cost, mean := make([]float64, len(b.rows)), 0.0
@@ -82,7 +82,7 @@ func (b *batch) order(seed rl.Seed) []int {
 }
 
 // cut splits order into parts of at most size rows; where the ratio is the
-// sequence's, each part goes on to the end of its last sequence.
+// sequence's, each part continues to the end of its last sequence.
 func (b *batch) cut(order []int, size int) [][]int {
 	if b.cfg.Ratio != RatioSequence {
 		return split(order, size)

@@ -8,11 +8,11 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Action is what a run does about an alarm.
+// Action is how a run reacts to an alarm.
 type Action string
 
-// The actions: say it; end the run with its best checkpoint; slow the learner
-// down where that helps. Warnings are only said.
+// The actions: log the alarm; end the run with its best checkpoint; slow the
+// learner down where that helps. Warnings are only logged.
 const (
 	OnAlarmWarn  Action = "warn"
 	OnAlarmStop  Action = "stop"
@@ -21,64 +21,74 @@ const (
 
 // Config is the monitor section: what is watched, and what is done about it.
 type Config struct {
-	// OnAlarm is what an alarm does: warn says it, stop ends the run with its
-	// best checkpoint, adapt halves the learning rate and the width of the clip
-	// where training is unstable. Warnings are said and do nothing.
+	// OnAlarm is what happens on an alarm: warn logs it; stop ends the run with its
+	// best checkpoint; adapt halves the learning rate and the clip range if training
+	// is unstable. Warnings are only logged.
 	OnAlarm Action `yaml:"on_alarm" json:"on_alarm" resume:"free" jsonschema:"enum=warn,enum=stop,enum=adapt"`
-	// Off lists red flags that are not wanted, by name; all turns monitoring off.
+	// Off lists the red flags to turn off, by name; all turns monitoring off.
 	Off []string `yaml:"off" json:"off" resume:"free"`
-	// Watch lists what must not fall while the score rises: env_reward, words,
-	// distinct, different, success (of validations), or a metric of the
-	// environment. A minus in front says that less is better: -side_effects.
+	// Watch lists metrics that must not fall while the score rises: env_reward,
+	// words, distinct, different, success (of validations), or one of the
+	// environment's metrics. A minus sign in front means that lower is better:
+	// -side_effects.
 	Watch []string `yaml:"watch" json:"watch"`
-	// Window is how many iterations a trend is a mean over.
+	// Window is how many iterations a trend averages over.
 	Window int `yaml:"window" json:"window" jsonschema:"minimum=2,maximum=1000"`
-	// Repeat is after how many iterations an alarm that lasts is said again.
+	// Repeat is after how many iterations a continuing alarm is logged again.
 	Repeat int `yaml:"repeat" json:"repeat" jsonschema:"minimum=1"`
-	// Solved is the success from which a run is not asked to improve further.
+	// Solved is the success rate above which a run need not improve further.
 	Solved float64 `yaml:"solved" json:"solved" jsonschema:"minimum=0,maximum=1"`
-	// Thresholds say from where on something is a red flag.
+	// Thresholds are the values above which a measurement is a red flag.
 	Thresholds Thresholds `yaml:"thresholds" json:"thresholds"`
 }
 
 // Thresholds say from where on a measurement is a red flag.
 type Thresholds struct {
-	// RewardFlat is after how many iterations the score must have moved.
+	// RewardFlat is the number of iterations within which the score must change.
 	RewardFlat int `yaml:"reward_flat" json:"reward_flat" jsonschema:"minimum=2"`
-	// Plateau is for how many iterations the score may stay without a better mean.
+	// Plateau is the number of iterations that the score may go without a better
+	// mean.
 	Plateau int `yaml:"plateau" json:"plateau" jsonschema:"minimum=2"`
-	// Oscillation is a swing of the score, as a share of all that the run has covered.
+	// Oscillation is the size of a swing of the score, as a share of the score's
+	// range in the run.
 	Oscillation float64 `yaml:"oscillation" json:"oscillation" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// KLWarn and KLAlarm are of the divergence of one update, in nats.
-	KLWarn  float64 `yaml:"kl_warn" json:"kl_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
+	// KLWarn is the divergence of one update that causes a warning, in nats.
+	KLWarn float64 `yaml:"kl_warn" json:"kl_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
+	// KLAlarm is the divergence of one update that causes an alarm, in nats.
 	KLAlarm float64 `yaml:"kl_alarm" json:"kl_alarm" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// EntropyCollapse is the entropy as a share of that of the first iterations.
+	// EntropyCollapse is the entropy below which it has collapsed, as a share of the
+	// entropy of the first iterations.
 	EntropyCollapse float64 `yaml:"entropy_collapse" json:"entropy_collapse" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// ValueLoss is the critic's loss, relative to the scores, over its lowest so far.
+	// ValueLoss is the ratio of the critic's loss, relative to the scores, to its
+	// lowest value so far.
 	ValueLoss float64 `yaml:"value_loss" json:"value_loss" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// GradientExplosion is the gradient's norm over the median of those before it.
+	// GradientExplosion is the ratio of the gradient norm to the median of the
+	// earlier norms.
 	GradientExplosion float64 `yaml:"gradient_explosion" json:"gradient_explosion" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// NoVariance is the share of groups whose members all score the same.
+	// NoVariance is the share of groups whose members all have the same score.
 	NoVariance float64 `yaml:"no_variance" json:"no_variance" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// SingletonAnchors is the share of steps that are alone in their anchor group.
 	SingletonAnchors float64 `yaml:"singleton_anchors" json:"singleton_anchors" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// HeldOutGap is how far the success of validations lies below that of training.
+	// HeldOutGap is how far the success of validations is below that of training.
 	HeldOutGap float64 `yaml:"held_out_gap" json:"held_out_gap" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// UnscoredWarn and UnscoredAlarm are shares of episodes without a score.
-	UnscoredWarn  float64 `yaml:"unscored_warn" json:"unscored_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
+	// UnscoredWarn is the share of episodes without a score that causes a warning.
+	UnscoredWarn float64 `yaml:"unscored_warn" json:"unscored_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
+	// UnscoredAlarm is the share of episodes without a score that causes an alarm.
 	UnscoredAlarm float64 `yaml:"unscored_alarm" json:"unscored_alarm" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// RewardJump is a rise of the score within three iterations, in standard
-	// deviations of the scores of episodes.
+	// deviations of the episode scores.
 	RewardJump float64 `yaml:"reward_jump" json:"reward_jump" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// PerfectScores is the share of episodes with the highest score.
 	PerfectScores float64 `yaml:"perfect_scores" json:"perfect_scores" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// Repetition is the rise of the share of pairs of words that an output repeats.
+	// Repetition is the rise of the share of an output's word pairs that repeat an
+	// earlier one.
 	Repetition float64 `yaml:"repetition" json:"repetition" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// LostDiversity is what is left of the share of outputs in a group that differ.
+	// LostDiversity is the share of distinct outputs in a group, relative to its
+	// earlier value.
 	LostDiversity float64 `yaml:"lost_diversity" json:"lost_diversity" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// Length is the factor by which outputs grow or shrink while the score rises.
 	Length float64 `yaml:"length" json:"length" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// Divergence is how far something in Watch falls, as a share of its best.
+	// Divergence is how far a metric in Watch falls, as a share of its best value.
 	Divergence float64 `yaml:"divergence" json:"divergence" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 }
 
@@ -105,13 +115,13 @@ func (c Config) Validate() []error {
 		p.OneOf("off", name, append(checkNames(), all)...)
 	}
 	for _, name := range c.Watch {
-		p.Check(strings.TrimPrefix(name, "-") != "", "watch", name, "write the name of a metric, with a minus if less is better")
+		p.Check(strings.TrimPrefix(name, "-") != "", "watch", name, "write the name of a metric, with a minus sign in front if lower is better")
 	}
 	return p
 }
 
-// For returns c without the flags that say nothing of how credit is assigned:
-// where steps of one state are not compared, or the members of a group.
+// For returns c without the flags that do not apply to the way credit is assigned:
+// if steps with the same anchor, or the members of a group, are not compared.
 func (c Config) For(anchors, groups bool) Config {
 	c.Off = slices.Clone(c.Off)
 	if !anchors {
@@ -123,15 +133,15 @@ func (c Config) For(anchors, groups bool) Config {
 	return c
 }
 
-// played are the flags over what a policy did in the episodes of training. They
-// say nothing where somebody else played those.
+// played are the flags about the policy's behavior in training episodes. They do
+// not apply if another policy played the episodes.
 var played = []string{
 	"held_out_gap", "divergence", "reward_jump", "perfect_scores", "repetition", "lost_diversity", "length",
 	"entropy_collapse", "reward_flat", "plateau", "oscillation",
 }
 
-// ForRecorded returns c without the flags over what the policy does in training,
-// for a run that learns from what others did.
+// ForRecorded returns c without the flags about the policy's behavior in training,
+// for a run that learns from recorded episodes of others.
 func (c Config) ForRecorded() Config {
 	c.Off = append(slices.Clone(c.Off), played...)
 	return c

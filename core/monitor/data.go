@@ -6,40 +6,40 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// dataFlags say that there is little to learn from.
+// dataFlags are raised if there is little to learn from.
 var dataFlags = []flag{
 	{
 		name: "no_variance", look: noVariance,
-		advice: "groups whose members all score the same teach nothing by comparison: use larger groups, tasks of middling difficulty, train.resample, or a reward with more values than two",
+		advice: "members with equal scores give a comparison nothing to learn from: use larger groups, tasks of medium difficulty, train.resample, or a reward with more than two values",
 	},
 	{
 		name: "singleton_anchors", look: singletonAnchors,
-		advice: "hardly a state is met twice, so steps are not compared: leave out of the anchor what does not matter, use a similarity (advantage.similarity), larger groups, or grpo, which says the same for less",
+		advice: "few states occur twice, so few steps are compared: leave irrelevant details out of the anchor, set advantage.similarity, use larger groups, or use grpo, which gives nearly the same result at lower cost",
 	},
 	{
 		name: "held_out_gap", look: heldOutGap,
-		advice: "the policy learns the training starts by heart: use more of them, a smaller network, fewer epochs, and the best checkpoint in the place of the last",
+		advice: "the policy overfits the training starts: use more starts, a smaller network, fewer epochs, and the best checkpoint instead of the last",
 	},
 }
 
-// outcomeFlags look at nothing but what became of the episodes: they are up where
-// no episode has a score and there is nothing else to look at.
+// outcomeFlags use the outcomes of the episodes alone. They also work if no
+// episode has a score.
 var outcomeFlags = []flag{
 	{
 		name: "unscored", look: unscored,
-		advice: "look at the outcomes of these episodes: what the reward says of each stands in their evaluation; a reward that fails is to be mended, not to be trained with",
+		advice: "look at the outcomes of these episodes: each evaluation has the reward's reason; correct a failing reward before you train with it",
 	},
 }
 
 func noVariance(v *view) *finding {
 	rate := v.series("no_variance", func(it *run.Iteration) float64 { return it.Advantage.ZeroVarianceRate })
 	it := v.last()
-	if !v.windows(1) || v.solved() || it.Rollout.Episodes <= it.Outputs.Groups { // groups of one are not to be compared
+	if !v.windows(1) || v.solved() || it.Rollout.Episodes <= it.Outputs.Groups { // groups of one have nothing to compare
 		return nil
 	}
 	if got := v.tail(rate); got >= v.c.Thresholds.NoVariance {
 		return &finding{run.Warn, got, v.c.Thresholds.NoVariance, fmt.Sprintf(
-			"in %.1f %% of the groups of the last %d iterations all members scored the same", 100*got, v.c.Window)}
+			"all members scored the same in %.1f %% of the groups of the last %d iterations", 100*got, v.c.Window)}
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func singletonAnchors(v *view) *finding {
 	return nil
 }
 
-// heldOutGap: at two validations in a row training succeeded clearly more.
+// heldOutGap: at two validations in a row, success in training was clearly higher.
 func heldOutGap(v *view) *finding {
 	if v.last().Validation == nil {
 		return nil
@@ -82,7 +82,7 @@ func heldOutGap(v *view) *finding {
 	}
 	val := v.last().Validation
 	return &finding{run.Warn, gap, v.c.Thresholds.HeldOutGap, fmt.Sprintf(
-		"success is %.1f %% on held-out starts, at most %.1f %%; in training it is %.1f points above that", 100*val.Success, 100*val.SuccessInterval[1], 100*gap)}
+		"success is %.1f %% on held-out starts (at most %.1f %%); in training it is %.1f points higher", 100*val.Success, 100*val.SuccessInterval[1], 100*gap)}
 }
 
 func unscored(v *view) *finding {

@@ -7,35 +7,36 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// hackingFlags say that what is rewarded may not be what is wanted.
+// hackingFlags are raised if the policy may exploit the reward.
 var hackingFlags = []flag{
 	{
 		name: "divergence", look: divergence, hacking: true,
-		advice: "the reward is earned without what it stands for: read the listed trajectories, close the gap in the reward (reward outcomes, or differences of a potential; punish what was exploited), and start again from a checkpoint before it",
+		advice: "the policy earns reward without doing the task: read the listed trajectories, close the gap in the reward (reward outcomes or differences of a potential; penalize the exploit), and restart from an earlier checkpoint",
 	},
 	{
 		name: "reward_jump", look: rewardJump, hacking: true,
-		advice: "read the listed trajectories: a trick was found, or the task; compare what the environment measures",
+		advice: "read the listed trajectories: the policy learned the task or found an exploit; compare the environment's own metrics",
 	},
 	{
 		name: "perfect_scores", look: perfectScores, hacking: true,
-		advice: "read the listed trajectories: the reward may be satisfied by something easy; harder cases and a second measure tell",
+		advice: "read the listed trajectories: an easy answer may satisfy the reward; harder cases and a second metric show whether it does",
 	},
 	{
 		name: "repetition", look: repetition, hacking: true,
-		advice: "outputs repeat themselves: read them, punish repetition in the reward, and look whether it counts words or matches",
+		advice: "outputs repeat themselves: read them, penalize repetition in the reward, and check whether the reward counts words or matches",
 	},
 	{
 		name: "lost_diversity", look: lostDiversity, hacking: true,
-		advice: "all outputs of a group are alike: raise the temperature or ppo.entropy, and hold the policy with ppo.kl_coefficient",
+		advice: "all outputs of a group are alike: raise the temperature or ppo.entropy, and constrain the policy with ppo.kl_coefficient",
 	},
 	{
 		name: "length", look: length, hacking: true,
-		advice: "the score follows the length of outputs: look whether the reward prefers long or short ones, and bound the length in it",
+		advice: "the score follows the length of outputs: check whether the reward prefers long or short outputs, and bound the length in the reward",
 	},
 }
 
-// watched is a series of Config.Watch, turned so that more is better.
+// watched is a series of Config.Watch, with the sign changed if necessary so that
+// higher is better.
 type watched struct {
 	name string
 	sign float64
@@ -56,14 +57,14 @@ func (v *view) watch() (all []watched) {
 			differs = differs || abs(x-it.Outputs.Score) > 1e-6*(abs(x)+abs(it.Outputs.Score))
 			w.x = append(w.x, w.sign*x)
 		}
-		if len(w.x) == len(v.lines) && differs { // what is the score itself says nothing about it
+		if len(w.x) == len(v.lines) && differs { // the score itself is not evidence about the score
 			all = append(all, w)
 		}
 	}
 	return all
 }
 
-// direction splits an entry of Config.Watch: −1 says that less is better.
+// direction splits an entry of Config.Watch: −1 means that lower is better.
 func direction(entry string) (name string, sign float64) {
 	if name, less := strings.CutPrefix(entry, "-"); less {
 		return name, -1
@@ -90,8 +91,8 @@ func secondary(it *run.Iteration, name string) (float64, bool) {
 	return x, ok
 }
 
-// divergence: since the best window of something that is watched the score has
-// risen, and that has fallen, each by more than chance.
+// divergence: since the best window of a watched metric the score has risen and
+// the metric has fallen, each by more than chance.
 func divergence(v *view) *finding {
 	if !v.windows(2) {
 		return nil
@@ -118,8 +119,8 @@ func divergence(v *view) *finding {
 	return nil
 }
 
-// rewardJump: a score that had stood still rises at once, and nothing else
-// that is watched rises with it.
+// rewardJump: a score that was constant rises suddenly, and no watched metric
+// rises with it.
 func rewardJump(v *view) *finding {
 	const few = 3
 	n := len(v.score)
@@ -134,10 +135,10 @@ func rewardJump(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Warn, rise / spread, v.c.Thresholds.RewardJump, fmt.Sprintf(
-		"after %d iterations around %.3g the mean score is %.3g within %d", 2*v.c.Window, mean(before), now, few)}
+		"after %d iterations around %.3g the mean score rose to %.3g within %d", 2*v.c.Window, mean(before), now, few)}
 }
 
-// follows reports whether something that is watched has risen since line at.
+// follows reports whether a watched metric has risen since line at.
 func (v *view) follows(at int) bool {
 	for _, w := range v.watch() {
 		before := last(w.x[:at], 2*v.c.Window)
@@ -149,7 +150,7 @@ func (v *view) follows(at int) bool {
 }
 
 // perfectScores: nearly all episodes have the highest score, within the first
-// window of a run or without more of what is watched.
+// window of a run or without a rise of a watched metric.
 func perfectScores(v *view) *finding {
 	const few = 3
 	top := v.series("top", func(it *run.Iteration) float64 { return it.Outputs.Top })
@@ -162,24 +163,24 @@ func perfectScores(v *view) *finding {
 		if len(all) == 0 || v.follows(min(v.c.Window, len(top)-few)) {
 			return nil
 		}
-		how = fmt.Sprintf("and %s is no better than at first", all[0].name)
+		how = fmt.Sprintf("and %s is no better than at the start", all[0].name)
 	}
 	got := mean(last(top, few))
 	return &finding{run.Warn, got, v.c.Thresholds.PerfectScores, fmt.Sprintf(
 		"%.1f %% of the episodes have the highest score, %.3g, %s", 100*got, v.last().Outputs.Score, how)}
 }
 
-// repetition: outputs repeat pairs of words far more than they did.
+// repetition: outputs repeat word pairs far more often than before.
 func repetition(v *view) *finding {
 	repeated := v.series("repetition", func(it *run.Iteration) float64 { return 1 - it.Outputs.Distinct })
 	if !v.windows(2) || v.last().Outputs.Words == 0 {
 		return nil
 	}
 	return v.text(v.tail(repeated)-v.head(repeated), v.c.Thresholds.Repetition, fmt.Sprintf(
-		"of an output's pairs of words %.0f %% repeat one before; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
+		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
 }
 
-// lostDiversity: the members of a group say the same, which they had not.
+// lostDiversity: the members of a group produce the same output, unlike before.
 func lostDiversity(v *view) *finding {
 	different := v.series("different", func(it *run.Iteration) float64 { return it.Outputs.Different })
 	if !v.windows(2) || v.last().Outputs.Words == 0 || v.last().Rollout.Episodes <= v.last().Outputs.Groups {
@@ -189,7 +190,7 @@ func lostDiversity(v *view) *finding {
 	if before < 0.5 || now > v.c.Thresholds.LostDiversity*before || v.solved() {
 		return nil
 	}
-	f := v.text(1, 1, fmt.Sprintf("of a group's outputs %.0f %% differ; it was %.0f %%", 100*now, 100*before))
+	f := v.text(1, 1, fmt.Sprintf("%.0f %% of a group's outputs are distinct; it was %.0f %%", 100*now, 100*before))
 	f.value, f.threshold = now/before, v.c.Thresholds.LostDiversity
 	return f
 }

@@ -1,7 +1,7 @@
-// Package monitor looks at a run as it goes: named red flags, each with what
-// was measured, the threshold, the evidence and an advice. A flag is a pure
-// function of the lines of metrics that the run has written, so a resumed run
-// sees what one that was not stopped sees.
+// Package monitor watches a run while it trains and raises named red flags, each
+// with a measurement, its threshold, the evidence and advice. A flag is a pure
+// function of the metrics that the run has written, so a resumed run raises the
+// same flags as an uninterrupted one.
 package monitor
 
 import (
@@ -15,14 +15,14 @@ import (
 type flag struct {
 	name   string
 	advice string
-	// hacking: the reward may be what is wrong, so trajectories are listed.
+	// hacking is true if the reward may be wrong; trajectories are listed.
 	hacking bool
-	// unstable: a slower learner may help.
+	// unstable is true if a slower learner may help.
 	unstable bool
 	look     func(*view) *finding
 }
 
-// finding is a flag that is up.
+// finding is a flag that is raised.
 type finding struct {
 	level            run.Level
 	value, threshold float64
@@ -41,9 +41,9 @@ func checkNames() []string {
 	return names
 }
 
-// Look returns the red flags that are newly up at the last line of history,
-// which are all lines of a run so far. One that stays up is returned again
-// after Config.Repeat iterations, and one that becomes an alarm at once. A
+// Look returns the red flags that are newly raised at the last line of history,
+// which holds all lines of the run so far. Look returns a flag that stays raised
+// again after Config.Repeat iterations, or at once if it becomes an alarm. A
 // Config without a window raises none.
 func (c Config) Look(history []run.Iteration) []run.Alarm {
 	if c.Window < 1 || len(history) == 0 {
@@ -51,7 +51,7 @@ func (c Config) Look(history []run.Iteration) []run.Alarm {
 	}
 	v, looked := newView(c, history), flags
 	if line := &history[len(history)-1]; len(v.lines) == 0 || v.last() != line {
-		v.lines, looked = append(v.lines, line), outcomeFlags // nothing was measured: outcomes are all there is
+		v.lines, looked = append(v.lines, line), outcomeFlags // nothing but outcomes was measured
 	}
 	var alarms []run.Alarm
 	for _, f := range looked {
@@ -70,14 +70,14 @@ func (c Config) Look(history []run.Iteration) []run.Alarm {
 	return alarms
 }
 
-// Hacking reports whether one of alarms doubts the reward: what scores best
-// should be read.
+// Hacking reports whether an alarm suggests that the reward is exploited, so that
+// a person should read the best-scored trajectories.
 func Hacking(alarms []run.Alarm) bool {
 	return slices.ContainsFunc(alarms, func(a run.Alarm) bool { return is(a, func(f *flag) bool { return f.hacking }) })
 }
 
-// Act says what Config.OnAlarm comes to: whether the run ends, and the caution
-// from the next iteration on, nil if it stays.
+// Act applies Config.OnAlarm: it returns whether the run ends, and the caution
+// from the next iteration on, or nil if it is unchanged.
 func (c Config) Act(alarms []run.Alarm, now run.Caution) (stop bool, next *run.Caution) {
 	for _, a := range alarms {
 		if a.Level != run.Alert {

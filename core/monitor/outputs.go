@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// scored is the word of core/reward for an outcome with a number.
+// scored is the name in core/reward of the outcome that has a score.
 const scored = "scored"
 
 // Measure describes the scored trajectories of an iteration, which are in
@@ -42,7 +42,7 @@ type tally struct {
 	scores []float64
 	counts map[string]int // of trajectories that have a metric
 
-	group int       // where the group under way begins in scores
+	group int       // where the current group begins in scores
 	said  []uint64  // by its members
 	means []float64 // of the scores of groups
 }

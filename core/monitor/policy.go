@@ -7,23 +7,23 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// policyFlags say that the learner is in trouble.
+// policyFlags are raised if learning is unstable.
 var policyFlags = []flag{
 	{
 		name: "kl", look: kl, unstable: true,
-		advice: "the update moves the policy too far: halve the learning rate, tighten the clip (0.2 to 0.1), do fewer epochs, or hold the policy with ppo.kl_coefficient",
+		advice: "the update moves the policy too far: halve the learning rate, tighten the clip (0.2 to 0.1), do fewer epochs, or constrain the policy with ppo.kl_coefficient",
 	},
 	{
 		name: "entropy_collapse", look: entropyCollapse, unstable: true,
-		advice: "the policy has stopped to explore before it succeeds: raise ppo.entropy, lower the learning rate, and start again from an earlier checkpoint",
+		advice: "the policy stopped exploring before it succeeded: raise ppo.entropy, lower the learning rate, and restart from an earlier checkpoint",
 	},
 	{
 		name: "value_loss", look: valueLoss, unstable: true,
-		advice: "the critic falls behind the rewards: lower the learning rate, scale the rewards down, or set ppo.value_clip",
+		advice: "the critic does not keep up with the rewards: lower the learning rate, scale the rewards down, or set ppo.value_clip",
 	},
 	{
 		name: "gradient_explosion", look: gradientExplosion, unstable: true,
-		advice: "lower the learning rate and set ppo.grad_clip; look for rewards of an extreme size in this iteration",
+		advice: "lower the learning rate and set ppo.grad_clip; look for extreme rewards in this iteration",
 	},
 }
 
@@ -51,14 +51,14 @@ func entropyCollapse(v *view) *finding {
 	}
 	w := v.c.Window
 	if n := len(v.score); n >= 2*w && v.tail(v.score)-mean(v.score[n-2*w:n-w]) > 3*v.noise(v.score) {
-		return nil // a policy that becomes certain of what pays
+		return nil // a policy that becomes certain of good actions
 	}
 	return &finding{run.Alert, now / start, v.c.Thresholds.EntropyCollapse, fmt.Sprintf(
 		"entropy fell from %.3g to %.3g nats while success is %.1f %%", start, now, 100*v.tail(v.series("success", success)))}
 }
 
-// valueLoss compares the critic's loss, relative to the power of the scores,
-// with the best that it was: rewards that grow let the loss itself grow.
+// valueLoss compares the critic's loss, relative to the mean square of the scores,
+// with its lowest value so far: the loss itself grows with the rewards.
 func valueLoss(v *view) *finding {
 	if !v.windows(3) || v.last().Update.ValueLoss == 0 {
 		return nil
@@ -73,7 +73,7 @@ func valueLoss(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Warn, now / best, v.c.Thresholds.ValueLoss, fmt.Sprintf(
-		"relative to the scores the value loss is %.3g; it had been %.3g, and it does not come down", now, best)}
+		"the value loss relative to the scores is %.3g; it was %.3g and has not come down again", now, best)}
 }
 
 func gradientExplosion(v *view) *finding {
@@ -87,5 +87,5 @@ func gradientExplosion(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Alert, norms[n] / usual, v.c.Thresholds.GradientExplosion, fmt.Sprintf(
-		"the gradient's norm is %.3g, %.0f times the usual %.3g", norms[n], norms[n]/usual, usual)}
+		"the gradient norm is %.3g, %.0f times the usual %.3g", norms[n], norms[n]/usual, usual)}
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// reading is what a trajectory comes to.
+// reading holds the measurements of a trajectory.
 type reading struct {
 	env      float64 // sum of the environment's own rewards
 	revisits int     // steps in a state that it had been in
 	words    int
-	distinct float64 // of its pairs of words in a row, the share of different ones
-	said     uint64  // digest of all that it said
+	distinct float64 // the share of distinct pairs among consecutive words
+	said     uint64  // digest of the whole output
 }
 
-// repeated is the share of what the episode does again: of its words, or,
-// where it writes none, of its states.
+// repeated is the share of repetition in the episode: of its words or, if it has
+// no text, of its states.
 func (r reading) repeated(steps int) float64 {
 	if r.words > 0 {
 		return 1 - r.distinct

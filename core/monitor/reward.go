@@ -7,23 +7,23 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// rewardFlags say that the score does not go where it should.
+// rewardFlags are raised if the score does not develop as it should.
 var rewardFlags = []flag{
 	{
 		name: "reward_flat", look: rewardFlat,
-		advice: "look at the scores of some episodes: if all are equal the reward tells nothing apart, so make the task easier, give steps of their own a reward, or use larger groups; if they differ, raise the learning rate",
+		advice: "look at the scores of some episodes: if all are equal, make the task easier, reward single steps, or use larger groups; if they differ, raise the learning rate",
 	},
 	{
 		name: "plateau", look: plateau,
-		advice: "read the episodes that fail; more entropy, larger groups or a curriculum help where exploration has ended, a larger network where the task is too much for it; else stop here",
+		advice: "read the episodes that fail: if exploration has stopped, use more entropy, larger groups or a curriculum; if the task is too hard for the network, use a larger one; otherwise stop here",
 	},
 	{
 		name: "oscillation", look: oscillation, unstable: true,
-		advice: "halve the learning rate, tighten the clip (0.2 to 0.1) or collect more episodes in an iteration",
+		advice: "halve the learning rate, tighten the clip (0.2 to 0.1) or collect more episodes per iteration",
 	},
 }
 
-// rewardFlat: no window of the run has a mean apart from the others.
+// rewardFlat: the means of all windows of the run are about the same.
 func rewardFlat(v *view) *finding {
 	n := v.c.Thresholds.RewardFlat
 	if len(v.lines) < n || !v.windows(2) || v.solved() {
@@ -36,12 +36,12 @@ func rewardFlat(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Warn, span, noise, fmt.Sprintf(
-		"over %d iterations the mean score stayed within %.3g of %.3g, no more than it varies by chance", len(v.lines), span, v.tail(v.score))}
+		"over %d iterations the mean score stayed within %.3g of %.3g, which is no more than chance variation", len(v.lines), span, v.tail(v.score))}
 }
 
-// plateau: the best mean of a window lies far back, in a run that had risen.
-// Two in a hundred more are progress, in training or on the starts of validation:
-// those are the same each time, so that a slow climb shows there first.
+// plateau: the best mean of a window is far back, in a run that had risen. A rise
+// of 2 % counts as progress, in training or in validation, whose starts are the
+// same each time, so that slow progress shows there first.
 func plateau(v *view) *finding {
 	n := v.c.Thresholds.Plateau
 	if len(v.lines) < n+v.c.Window || v.solved() || !v.rose(v.score) {
@@ -53,7 +53,7 @@ func plateau(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Warn, float64(n), float64(n), fmt.Sprintf(
-		"the best mean score of the last %d iterations is %.3g; before it was %.3g", n, since, before)}
+		"the best mean score of the last %d iterations is %.3g; before them it was %.3g", n, since, before)}
 }
 
 // validated reports whether the last n iterations have a better validation than
@@ -76,8 +76,8 @@ func (v *view) validated(n int) bool {
 	return slices.Max(since) > best+0.02*abs(best)
 }
 
-// oscillation counts turns of the score after which it goes further than a
-// share of all that the run covered, and than chance.
+// oscillation counts reversals of the score that are larger than a share of its
+// range in the run, and than chance.
 func oscillation(v *view) *finding {
 	const few, many = 4, 8
 	if !v.windows(2) {
@@ -98,7 +98,7 @@ func oscillation(v *view) *finding {
 		level = run.Alert
 	}
 	return &finding{level, float64(n), few, fmt.Sprintf(
-		"in the last %d iterations the score turned %d times by more than %.3g, of %.3g that the run has covered", min(len(v.score), 3*v.c.Window), n, least, span)}
+		"in the last %d iterations the score changed direction %d times by more than %.3g, within a range of %.3g for the whole run", min(len(v.score), 3*v.c.Window), n, least, span)}
 }
 
 // turns counts how often x turns and then goes at least by least the other way.

@@ -10,10 +10,10 @@ import (
 )
 
 // Suspects returns those n of the scored trajectories of an iteration that look
-// most as if the reward was exploited, the most suspicious one first: a high
-// score beside little of what Config.Watch names of single episodes (the
-// environment's reward and metrics) and much repetition. Each counts in
-// standard deviations.
+// most as if the reward was exploited, the most suspicious one first: a high score
+// together with low values of the metrics in Config.Watch that single episodes
+// have (the environment's reward and metrics) and much repetition. Each is
+// measured in standard deviations.
 func (c Config) Suspects(trajectories []*rl.Trajectory, n int) []*rl.Trajectory {
 	var all []*rl.Trajectory
 	for _, t := range trajectories {

@@ -45,7 +45,7 @@ func (v *view) series(name string, value func(*run.Iteration) float64) []float64
 	return s
 }
 
-// said reports whether the flag was raised lately, as urgently as level.
+// said reports whether the flag was raised recently, at least at this level.
 func (v *view) said(name string, level run.Level) bool {
 	now := v.last().Iteration
 	for i := len(v.all) - 2; i >= 0 && now-v.all[i].Iteration < v.c.Repeat; i-- {
@@ -58,11 +58,11 @@ func (v *view) said(name string, level run.Level) bool {
 	return false
 }
 
-// windows reports whether n whole windows of iterations are there.
+// windows reports whether there are n whole windows of iterations.
 func (v *view) windows(n int) bool { return len(v.lines) >= n*v.c.Window }
 
-// solved reports whether there is little left to learn: of success in the last
-// window, by the score or by the environment's own word.
+// solved reports whether there is little left to learn, by the success rate of the
+// last window, or by the environment's own metric.
 func (v *view) solved() bool {
 	return v.tail(v.series("success", success)) >= v.c.Solved
 }
@@ -98,7 +98,7 @@ func (v *view) means(x []float64) []float64 {
 	return out
 }
 
-// rose reports whether the last window of x lies clearly above the first one.
+// rose reports whether the last window of x is clearly above the first one.
 func (v *view) rose(x []float64) bool {
 	return v.windows(2) && v.tail(x)-v.head(x) > 4*v.noise(x)+1e-9
 }
@@ -112,8 +112,8 @@ func mean(x []float64) float64 {
 	return stat.Mean(x, nil)
 }
 
-// jitter is the standard deviation of x without its trend, by the differences
-// of neighbours (von Neumann 1941).
+// jitter is the standard deviation of x without its trend, by the differences of
+// neighbors (von Neumann 1941).
 func jitter(x []float64) float64 {
 	if len(x) < 2 {
 		return 0

@@ -13,13 +13,13 @@ type Experience struct {
 	Trajectories []*rl.Trajectory
 	First        []int
 	Advantage    []float64
-	Weight       []float64 // of the row in the loss, ≥ 0; 0 = nothing is learnt from the step
+	Weight       []float64 // of the row in the loss, ≥ 0; 0 = nothing is learned from the step
 	Return       []float64 // discounted return to go, the target of a critic
 	Caution      Caution
 }
 
-// Caution slows a learner down: factors of its learning rate and of the width
-// of its clip, above 0; 0 is 1. A learner that has no such thing ignores it.
+// Caution slows a learner down: factors of its learning rate and of the width of
+// its clip, above 0; 0 is 1. A learner without these settings ignores it.
 type Caution struct{ Rate, Clip float64 }
 
 // Sequence is a run of tokens to learn from, as one language model was given
@@ -27,20 +27,20 @@ type Caution struct{ Rate, Clip float64 }
 type Sequence struct {
 	Trajectory string // where it comes from, for errors
 	Tokens     []int32
-	Sampled    []byte    // 1 = sampled by the policy and learnt from, 0 = given to it
+	Sampled    []byte    // 1 = sampled by the policy and learned from, 0 = given to it
 	LogProb    []float32 // when it was sampled, nats; 0 where Sampled is
 	Advantage  []float32 // of the step that the token belongs to; 0 where Sampled is
 	Weight     []float32 // of the same; 0 where Sampled is
 }
 
-// Sequences turns the advantages of steps into those of their tokens. As long
-// as the prompt of a step begins with all tokens of the step before, the steps
-// of an episode are one sequence; where it does not (a template that rewrites
-// the past, a shortened history) another one begins. Sequences from which
-// nothing is learnt are omitted.
+// Sequences turns the advantages of steps into those of their tokens. As long as
+// the prompt of a step begins with all tokens of the step before, the steps of an
+// episode are one sequence; where it does not (a template that rewrites the past,
+// a shortened history) another one begins. Sequences from which nothing is learned
+// are omitted.
 //
-// It is an error if a step with a weight was not sampled token by token, or if
-// what it says of its tokens does not fit together.
+// It is an error if a step with a weight was not sampled token by token, or if the
+// lengths of its token columns do not match.
 func (e *Experience) Sequences() ([]Sequence, error) {
 	var all []Sequence
 	for i, t := range e.Trajectories {
@@ -61,19 +61,19 @@ func (e *Experience) Sequences() ([]Sequence, error) {
 type builder struct {
 	trajectory string
 	current    Sequence
-	learns     bool // something of current is learnt from
+	learns     bool // current has a token to learn from
 	done       []Sequence
 }
 
 func (b *builder) add(s *rl.Step, advantage, weight float64) error {
 	if weight > 0 && (s.Prompt == nil || len(s.Tokens) == 0) {
-		return b.misfit(s, "has no tokens", "the policy must give token ids and log-probabilities of prompt and answer")
+		return b.misfit(s, "has no tokens", "use a policy that returns token ids and log-probabilities of prompt and answer")
 	}
 	if s.Prompt == nil {
 		return nil
 	}
 	if s.Prompt.Keep < 0 || s.Prompt.Keep > len(b.current.Tokens) {
-		return b.misfit(s, fmt.Sprintf("keeps %d tokens of %d", s.Prompt.Keep, len(b.current.Tokens)), "the trajectory was changed; learn from the trajectories of a rollout")
+		return b.misfit(s, fmt.Sprintf("keeps %d tokens of %d", s.Prompt.Keep, len(b.current.Tokens)), "use the unchanged trajectories of a rollout")
 	}
 	if s.Prompt.Keep < len(b.current.Tokens) {
 		kept := b.current.Tokens[:s.Prompt.Keep:s.Prompt.Keep]
@@ -82,7 +82,7 @@ func (b *builder) add(s *rl.Step, advantage, weight float64) error {
 	}
 	b.given(s.Prompt.Tokens)
 	if len(b.current.Tokens) == 0 {
-		return b.misfit(s, "was sampled from nothing", "a prompt has at least one token")
+		return b.misfit(s, "was sampled from an empty prompt", "use prompts of at least one token")
 	}
 	b.sampled(s.Tokens, advantage, weight)
 	return nil
@@ -112,7 +112,7 @@ func (b *builder) sampled(tokens []rl.Token, advantage, weight float64) {
 	b.learns = b.learns || weight > 0
 }
 
-// end files the current sequence.
+// end stores the current sequence.
 func (b *builder) end() {
 	if b.learns {
 		b.current.Trajectory = b.trajectory

@@ -37,7 +37,7 @@ func episode(turns []turn) *policy.Experience {
 }
 
 // turns makes an episode in which the past is kept, rewritten or cut, steps say
-// nothing or were not sampled by a model at all, and many are not learnt from.
+// nothing or were not sampled by a model at all, and many are not learned from.
 func turns(r *rand.Rand) (all []turn) {
 	var past []int32
 	token := func() int32 { return r.Int32N(4) }
@@ -66,9 +66,9 @@ func turns(r *rand.Rand) (all []turn) {
 	return all
 }
 
-// Promise: every token of a step with a weight is learnt from once, behind
-// exactly the tokens that its model was given, whatever became of the
-// conversation in between; no other token is.
+// Promise: every token of a step with a weight is learned from once, behind
+// exactly the tokens that its model was given, whatever became of the conversation
+// in between; no other token is.
 func TestSequencesOfOddEpisodes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -104,7 +104,7 @@ func TestSequencesOfOddEpisodes(t *testing.T) {
 	}
 }
 
-// Promise: a step that is to be learnt from and has no tokens is named.
+// Promise: a step that is to be learned from and has no tokens is named.
 func TestStepsWithoutTokens(t *testing.T) {
 	for _, x := range []turn{{prompt: []int32{1}, weight: 1}, {said: []rl.Token{{ID: 1}}, weight: 1}, {weight: 1}} {
 		_, err := episode([]turn{{prompt: []int32{1}, said: []rl.Token{{ID: 2}}, weight: 1}, x}).Sequences()

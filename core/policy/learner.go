@@ -6,38 +6,39 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Learner is a policy that learns. Its methods but Act and Version are called
-// one at a time, and never while Act is under way.
+// Learner is a policy that learns. All methods except Act and Version are called
+// one at a time, and never during a call of Act.
 type Learner interface {
 	Policy
-	// Spec says what the policy is; it never changes.
+	// Spec describes the policy; it never changes.
 	Spec() Spec
-	// Learn improves the policy by what became of its decisions. Seed is the
-	// randomness of the update. Every call counts in Version. Until Publish,
+	// Learn improves the policy from the results of its decisions. Seed determines
+	// the randomness of the update. Every call counts in Version. Until Publish,
 	// either version may act.
 	//
-	// After an error that is fault.Retryable the state of the learner is not
-	// known, and Load comes next; after any other it is as before the call.
+	// After an error that is fault.Retryable the state of the learner is unknown,
+	// and the caller must call Load next; after any other error it is unchanged.
 	Learn(ctx context.Context, e *Experience, seed rl.Seed) (Stats, error)
-	// Publish makes the newest version act from here on.
+	// Publish makes the newest version act from now on.
 	Publish(ctx context.Context) error
-	// Save returns the state with which Load puts a learner of the same
-	// configuration, in this process or another, where this one stands. The
-	// state may name weights that an engine keeps, which Name then is part of:
-	// it says at which point of a run they were saved.
+	// Save returns the state of the learner. Load restores it in a learner of the
+	// same configuration, in this process or another one. The state may refer to
+	// weights that an engine keeps. Their name then contains name, the point of
+	// the run at which they were saved.
 	Save(ctx context.Context, name string) ([]byte, error)
-	// Load puts the learner into a saved state, which acts from here on. Nil
-	// is the state before the first Learn.
+	// Load restores a saved state, which acts from now on. Nil is the state before
+	// the first Learn.
 	Load(ctx context.Context, state []byte) error
 	// Close frees what the learner holds. It may be called more than once.
 	Close() error
 }
 
-// Portable is a Learner that can say what acts without what only learning needs.
+// Portable is a Learner that can save its weights without the state that only
+// learning needs.
 type Portable interface {
-	// Weights returns a state with which Load makes a learner of the same
-	// configuration that only acts decide as this one does now. Equal weights are
-	// equal bytes. It is called as Save is.
+	// Weights returns a state that Load accepts in a learner that only acts, so
+	// that it decides as this one does now. Equal weights have equal bytes. The
+	// rules for calls are those of Save.
 	Weights(ctx context.Context) ([]byte, error)
 }
 
@@ -46,13 +47,13 @@ type Spec struct {
 	Name      string
 	Version   string
 	Learns    bool   // Learn, Publish, Save and Load work
-	Model     string // whose weights act; empty if they have no name
+	Model     string // name of the weights that act; empty if they have none
 	Tokenizer string // digest of the tokenizer; empty if there is none
 	Context   int    // tokens that a conversation may have; 0 = not known
 }
 
-// Stats describes an update: means over what was learnt from, weighted. What a
-// learner does not measure is 0.
+// Stats describes an update: weighted means over the rows. Fields that a learner
+// does not measure are 0.
 type Stats struct {
 	Loss         float64
 	KL           float64 // estimate against the policy that acted, nats
@@ -61,7 +62,7 @@ type Stats struct {
 	GradNorm     float64 // before clipping
 	ValueLoss    float64
 	LearningRate float64
-	Minibatches  int // optimiser steps
+	Minibatches  int // optimizer steps
 
 	// Of the embedded network.
 	PolicyLoss        float64 // without the other terms
@@ -73,7 +74,7 @@ type Stats struct {
 	AdvantageRMS      float64 // of the advantages, before they were scaled
 
 	// Of learners of language models.
-	Sequences int     // learnt from
+	Sequences int     // learned from
 	Tokens    int     // with a gradient
 	Ratio     float64 // mean of learner ÷ sampler probability before the update
 	Drift     float64 // mean |log-probability of the learner − of the sampler| before the update …

@@ -1,6 +1,6 @@
 package reward
 
-// Usage is what answers of language models cost.
+// Usage is the cost of answers of language models.
 type Usage struct {
 	PromptTokens     int64   `json:"prompt_tokens"`
 	CompletionTokens int64   `json:"completion_tokens"`
@@ -14,11 +14,11 @@ func (u *Usage) Add(other Usage) {
 	u.Cost += other.Cost
 }
 
-// Asked is what a scorer asked language models, and what that cost.
+// Asked counts the questions of a scorer to language models, and their cost.
 type Asked struct {
 	Questions int `json:"questions"` // groups, or trajectories one by one
-	Cached    int `json:"cached"`    // of Questions, those that were answered before
-	Retried   int `json:"retried"`   // answers that could not be used and were asked for again
+	Cached    int `json:"cached"`    // questions of Questions that had been answered before
+	Retried   int `json:"retried"`   // answers that could not be used, so that the question was repeated
 	Unscored  int `json:"unscored"`  // trajectories without a score
 	Usage
 }

@@ -34,7 +34,7 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 	}
 }
 
-// unanswered says why no reward is asked about t.
+// unanswered returns why no reward is called for t.
 func unanswered(t *rl.Trajectory) string {
 	if n := t.Given(); n > 0 {
 		return fmt.Sprintf("there is no assistant message after the %d messages of the prompt", n)
@@ -52,8 +52,8 @@ func fatal(evaluations []Evaluation) error {
 	return nil
 }
 
-// rows returns what the parts say: a row for each member, in it an evaluation
-// for each part.
+// rows returns the results of the parts: one row for each member, with one
+// evaluation for each part.
 func (p *Pool) rows(ctx context.Context, members []*rl.Trajectory) [][]Evaluation {
 	rows := make([][]Evaluation, len(members))
 	for j, t := range members {
@@ -73,8 +73,7 @@ func (p *Pool) rows(ctx context.Context, members []*rl.Trajectory) [][]Evaluatio
 	return rows
 }
 
-// evaluate runs one part over the members of a group and holds it to its
-// contract.
+// evaluate runs one part over the members of a group and checks its contract.
 func (w Weighted) evaluate(ctx context.Context, members []*rl.Trajectory) []Evaluation {
 	var evaluations []Evaluation
 	if g, ok := w.Scorer.(GroupScorer); ok && w.Scorer.Info().Group {
@@ -116,21 +115,21 @@ func (e *Evaluation) settle() {
 	case e.Outcome != Scored:
 		e.Result.IsScoreValid = false
 	case !e.Result.IsScoreValid:
-		e.Outcome, e.Reason = Invalid, cmp.Or(e.Reason, e.Result.Reason, "the author says that the score is not valid")
+		e.Outcome, e.Reason = Invalid, cmp.Or(e.Reason, e.Result.Reason, "the reward marked the score as invalid")
 	case math.IsNaN(e.Result.Score) || math.IsInf(e.Result.Score, 0):
 		e.Outcome, e.Reason = ABIViolation, fmt.Sprintf("the score is %v", e.Result.Score)
 		e.Result.IsScoreValid = false
 	}
 }
 
-// compose joins what the parts say about t.
+// compose joins the results of the parts for t.
 //
-// The score is the weighted sum of the scores, and the base reward of a step
-// the weighted sum of its base rewards. Where some parts give step outputs and
-// others do not, the score of those that do not counts at the last assistant
-// message, as alignment has it for a reward without step outputs. Metrics and
-// reasons carry the part's name, and each part's own score becomes a metric.
-// One part without a score leaves the whole without one.
+// The score is the weighted sum of the scores, and the base reward of a step the
+// weighted sum of its base rewards. If some parts return step outputs and others
+// do not, the scores of the others count at the last assistant message, as
+// alignment does for a reward without step outputs. Metrics and reasons have the
+// part's name as prefix, and each part's own score becomes a metric. If one part
+// has no score, the whole has none.
 func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
 	out := Evaluation{Notes: p.notes(parts)}
 	for i, e := range parts {
@@ -204,8 +203,8 @@ func prefixed(name string, metrics rl.Metrics) rl.Metrics {
 	return out
 }
 
-// composeSteps returns the weighted sum of the parts' step outputs in order of
-// the steps, nil if no part has any, or what keeps them from being added up.
+// composeSteps returns the weighted sum of the parts' step outputs in order of the
+// steps, nil if no part has any, or why they cannot be added up.
 func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutput, string) {
 	if !slices.ContainsFunc(parts, func(e Evaluation) bool { return len(e.Result.StepOutputs) > 0 }) {
 		return nil, ""
@@ -229,7 +228,7 @@ func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutp
 		seen := map[rl.StepIndex]bool{}
 		for _, s := range steps {
 			if seen[s.StepIndex] {
-				return nil, fmt.Sprintf("%s: trajectory %s: step_index %d comes twice", part.Name, t.ID, s.StepIndex)
+				return nil, fmt.Sprintf("%s: trajectory %s: step_index %d occurs twice", part.Name, t.ID, s.StepIndex)
 			}
 			seen[s.StepIndex] = true
 			s.BaseReward *= part.Weight
@@ -246,7 +245,7 @@ func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutp
 	return merge(sum), ""
 }
 
-// merge adds up neighbours with the same index.
+// merge adds up neighbors with the same index.
 func merge(steps []rl.StepOutput) []rl.StepOutput {
 	out := steps[:0]
 	for _, s := range steps {

@@ -6,9 +6,9 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Environment is the reward that an environment gives by itself: the score of a
-// trajectory is the sum of Step.EnvReward, and the base reward of each step is
-// its own.
+// Environment is the reward that the environment itself gives: the score of a
+// trajectory is the sum of Step.EnvReward, and the base reward of each step is its
+// own.
 type Environment struct{}
 
 // Info implements Scorer.
@@ -18,11 +18,11 @@ func (Environment) Info() Info {
 	}
 }
 
-// Evaluate implements Scorer. A trajectory without steps, as one from a file of
-// conversations, was not played in an environment and has no score.
+// Evaluate implements Scorer. A trajectory without steps, such as one from a file
+// of conversations, was not played in an environment and has no score.
 func (Environment) Evaluate(_ context.Context, t *rl.Trajectory) Evaluation {
 	if len(t.Steps) == 0 {
-		return Evaluation{Outcome: Invalid, Reason: "the trajectory has no steps, so no environment has rewarded it"}
+		return Evaluation{Outcome: Invalid, Reason: "the trajectory has no steps, so it has no reward from an environment"}
 	}
 	result := rl.EvaluateResult{IsScoreValid: true, StepOutputs: make([]rl.StepOutput, len(t.Steps))}
 	for i := range t.Steps {

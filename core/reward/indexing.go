@@ -9,16 +9,16 @@ import (
 // StepIndexing is the rule that maps StepOutput.StepIndex to the conversation.
 type StepIndexing string
 
-// The rules. The one in force stands in the reward's manifest.
+// The rules. The reward's manifest names the one that applies.
 const (
 	ByAssistant StepIndexing = "assistant" // among the assistant messages after the prompt, 0-based (default)
 	ByMessage   StepIndexing = "message"   // in messages, 0-based; must be an assistant message
 )
 
-// Problem says why index names no step of a conversation under r, or "" if it
-// names one. The first messages are the prompt's, as many as prompt says;
-// assistants is how many assistant messages are behind them: callers have counted
-// them. What is right allocates nothing.
+// Problem returns why index does not name a step of a conversation under r, or ""
+// if it does. The first prompt messages are the prompt; assistants is the number
+// of assistant messages after them, which the caller has counted. For a valid
+// index Problem does not allocate.
 func (r StepIndexing) Problem(index int, messages []rl.Message, prompt, assistants int) string {
 	switch {
 	case r != ByMessage && index >= 0 && index < assistants:

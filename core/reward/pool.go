@@ -19,22 +19,22 @@ type Weighted struct {
 	Name   string  // in metrics and reasons; empty means Scorer.Info().Name
 }
 
-// Pool scores trajectories with one reward or a weighted composition of
-// several, on a bounded number of goroutines that it owns for the length of a
-// call. It keeps nothing between calls and is safe for concurrent use.
+// Pool scores trajectories with one reward or a weighted composition of several,
+// on a bounded number of goroutines that it starts for each call. It keeps nothing
+// between calls and is safe for concurrent use.
 type Pool struct {
 	parts    []Weighted
 	scorers  []Scorer     // of the parts
 	shared   SharedScorer // the first part, if it can score for all
-	groups   bool         // some part compares the members of a group, or of a batch
-	batch    int          // how many trajectories are scored together where no part wants groups
+	groups   bool         // a part compares the members of a group or of a batch
+	batch    int          // how many trajectories are scored together if no part compares groups
 	indexing StepIndexing
 	parallel int
 }
 
-// NewPool returns a pool of at most parallel goroutines; 0 means one for each
-// processor, or as many as a part that waits can use. Parts of one name are
-// called by their functions, and told apart by a number where these are equal:
+// NewPool returns a pool of at most parallel goroutines; 0 means one per CPU, or
+// as many as a part that waits for another machine can use. Parts with the same
+// name get the names of their functions, and a number if these are equal too:
 // exact, exact#2. A pool of no parts scores 0, for training on the environment's
 // own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
@@ -61,7 +61,7 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 	return p
 }
 
-// nameParts gives every part a name of its own.
+// nameParts gives every part a unique name.
 func nameParts(parts []Weighted) {
 	alike, seen := map[string]int{}, map[string]int{}
 	for i := range parts {
@@ -84,16 +84,16 @@ func nameParts(parts []Weighted) {
 // Parts returns the pool's parts, each with its name.
 func (p *Pool) Parts() []Weighted { return slices.Clone(p.parts) }
 
-// StepIndexing is the rule that holds for the step outputs of the pool's
-// evaluations: a single reward's own, and ByAssistant for a composition, whose
-// parts are translated to it.
+// StepIndexing is the rule for the step outputs of the pool's evaluations: a
+// single reward's own, and ByAssistant for a composition, whose parts are
+// translated to it.
 func (p *Pool) StepIndexing() StepIndexing { return p.indexing }
 
 // Evaluate scores every member of every group and returns the evaluations in
-// group-major order. A trajectory that ended by a fault is not shown to any
-// reward: its outcome is Infrastructure. OnDone, which may be nil, is told how
-// many trajectories are done; its calls are serialised. The error is ctx's, or the
-// first Evaluation.Fatal.
+// group-major order. A trajectory that ended with a fault does not reach any
+// reward: its outcome is Infrastructure. OnDone, which may be nil, receives the
+// number of finished trajectories; its calls are serialized. The error is ctx's,
+// or the first Evaluation.Fatal.
 func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(done int)) ([]Evaluation, error) {
 	var flat []*rl.Trajectory
 	ends := make([]int, 0, len(groups))
@@ -118,19 +118,19 @@ func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(don
 }
 
 // EvaluateUnit scores one unit of work, a trajectory or the members of one group,
-// in the goroutine of the caller: for those that have goroutines of their own.
+// in the goroutine of the caller, for callers that manage their own goroutines.
 func (p *Pool) EvaluateUnit(ctx context.Context, members []*rl.Trajectory) []Evaluation {
 	out := make([]Evaluation, len(members))
 	p.score(ctx, members, out)
 	return out
 }
 
-// EvaluateAll scores trajectories that stand in no groups, such as those of a
-// file, and returns the evaluations in the same order. For rewards that
-// compare the members of a group, trajectories of the same non-empty Group are
-// one, wherever they stand. OnResult, which may be nil, is told each evaluation
-// and its position as soon as there is one, by several goroutines at once; what
-// it was told is of use even if ctx ends or an evaluation is fatal.
+// EvaluateAll scores trajectories that are not in groups, such as those of a file,
+// and returns the evaluations in the same order. For rewards that compare the
+// members of a group, trajectories with the same non-empty Group form one group,
+// in any order. OnResult, which may be nil, receives each evaluation and its
+// position as soon as it is available, from several goroutines at once; the
+// results that it received are valid even if ctx ends or an evaluation is fatal.
 func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onResult func(i int, e Evaluation)) ([]Evaluation, error) {
 	var tell func([]Evaluation, int)
 	if !p.groups {
@@ -162,9 +162,9 @@ func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, o
 	return evaluations, nil
 }
 
-// Units says what is scored together by parts: whole groups, or a number of
-// trajectories that follow each other, which is 0 if every one is scored alone.
-// Beside a part that compares groups, batches are cut from the members of each.
+// Units returns what parts score together: whole groups, or batches of a number of
+// consecutive trajectories, which is 0 if each one is scored alone. If a part
+// compares groups, batches do not cross the borders of groups.
 func Units(parts []Weighted) (group bool, batch int) {
 	for _, part := range parts {
 		info := part.Scorer.Info()
@@ -228,10 +228,10 @@ func ByGroup(trajectories []*rl.Trajectory) (order, ends []int) {
 	return order, ends
 }
 
-// evaluate scores flat. A unit of work is a group, ending at ends, if some
-// part needs whole groups, and a trajectory otherwise. Tell, which may be nil,
-// gets each unit that was finished before ctx ended and where it begins in
-// flat, from the goroutine that scored it. A fatal evaluation ends the pass.
+// evaluate scores flat. A unit of work is a group, ending at ends, if some part
+// needs whole groups, and a trajectory otherwise. Tell, which may be nil, receives
+// each unit that was finished before ctx ended, and its position in flat, from the
+// goroutine that scored it. A fatal evaluation ends the pass.
 func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, tell func(unit []Evaluation, from int)) ([]Evaluation, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -7,30 +7,29 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Refusal is something that a reward asked for and the sandbox does not give,
-// counted with the first place in the author's code that asked. Where one
-// happens during an evaluation that returns a score all the same, the
-// evaluation has failed; where it happened while the reward was loaded, it is a
-// warning.
+// Refusal is something that a reward requested and the sandbox does not provide,
+// with a count and the first place in the author's code that requested it. A
+// refusal during an evaluation makes the evaluation fail, even if it returns a
+// score. A refusal while the reward is loaded is a warning.
 type Refusal struct {
 	// Kind is one of RefusalKinds.
 	Kind string `json:"kind"`
-	// What was asked for, such as "numpy" or "socket.socket".
+	// What was requested, such as "numpy" or "socket.socket".
 	What string `json:"what"`
 	// Where is FILE:LINE in the reward, or empty if that is not known.
 	Where string `json:"where,omitempty"`
-	// Count is how often it was asked for.
+	// Count is how often it was requested.
 	Count int `json:"count"`
 }
 
 // RefusalKinds are the kinds of refusals, as a manifest names them in "without".
 var RefusalKinds = []string{"network", "process", "package", "native", "file", "environment", "thread"}
 
-// maxRefusals is how many different refusals are told.
+// maxRefusals is how many different refusals are reported.
 const maxRefusals = 16
 
-// Told makes what a guest says that it was refused safe to keep and to show:
-// escape does so for a text.
+// Told makes the refusals that a guest reports safe to store and to show; escape
+// does this for one text.
 func Told(said []Refusal, escape func(string) string) []Refusal {
 	said = said[:min(len(said), maxRefusals)]
 	for i := range said {
@@ -40,7 +39,7 @@ func Told(said []Refusal, escape func(string) string) []Refusal {
 	return said
 }
 
-// Attempt says what a compiled reward tried to do.
+// Attempt describes what a compiled reward tried to do.
 func (r Refusal) Attempt() string {
 	switch r.Kind {
 	case "network":
@@ -51,7 +50,7 @@ func (r Refusal) Attempt() string {
 	return "tried to use a file that is not part of it: " + r.What
 }
 
-// String says what was refused and where.
+// String describes what was refused and where.
 func (r Refusal) String() string {
 	s := r.What
 	switch {
@@ -66,8 +65,8 @@ func (r Refusal) String() string {
 	return s
 }
 
-// LoadedWithout lists what the reward was refused while it was loaded; empty if
-// that is nothing.
+// LoadedWithout lists what the reward was refused while it was loaded; it may be
+// empty.
 func (i Info) LoadedWithout() string {
 	texts := make([]string, len(i.Refused))
 	for k, r := range i.Refused {
@@ -84,18 +83,18 @@ func (i Info) Missed() error {
 	}
 	return &fault.Error{
 		Boundary: fault.Sandbox, Kind: fault.Refused, Where: i.Name,
-		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not have",
+		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not provide",
 		Hint: fmt.Sprintf(i.doWithout(), i.Refused[0].Kind),
 	}
 }
 
-// doWithout says what to do about it, in the reward's own language.
+// doWithout returns the hint for the reward's language.
 func (i Info) doWithout() string {
 	switch i.ABI {
 	case "python":
-		return "put a package that is pure Python beside the reward; if the reward is meant to do without, say so in it: __merit__ = {\"without\": [%q]}"
+		return "put a pure-Python package next to the reward; if the reward works without it, declare that in the reward: __merit__ = {\"without\": [%q]}"
 	case "js":
-		return "put a module that the reward imports beside it; if the reward is meant to do without, say so in it: export const merit = { without: [%q] }"
+		return "put the imported module next to the reward; if the reward works without it, declare that in the reward: export const merit = { without: [%q] }"
 	}
-	return "if the reward is meant to do without, put \"without\": [%q] into manifest.json beside its source and build it again"
+	return "if the reward works without it, add \"without\": [%q] to manifest.json next to its source and build it again"
 }

@@ -1,7 +1,7 @@
-// Package reward is what the pipeline needs of a reward: a Scorer that turns
+// Package reward defines rewards for the pipeline: a Scorer that turns
 // trajectories into Evaluations with a closed set of outcomes, composition of
-// several scorers, and the pool that runs them in parallel with results in
-// input order.
+// several scorers, and the pool that runs them in parallel with results in input
+// order.
 package reward
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Outcome says how an evaluation ended. Only Scored carries a number: a failed
-// reward is never the number 0.
+// Outcome is how an evaluation ended. Only Scored has a score: a failed reward
+// never counts as 0.
 type Outcome string
 
 // The closed set of outcomes; the strings are the JSON values.
 const (
 	Scored         Outcome = "scored"
-	Invalid        Outcome = "invalid"       // the author said that there is no valid score
-	GuestError     Outcome = "guest_error"   // the author's code reported an error
+	Invalid        Outcome = "invalid"       // the reward marked the score as invalid
+	GuestError     Outcome = "guest_error"   // the reward reported an error
 	Trap           Outcome = "trap"          // the guest trapped
 	OutOfFuel      Outcome = "out_of_fuel"   // the deterministic budget is used up
 	OutOfMemory    Outcome = "out_of_memory" // memory limit
@@ -36,20 +36,20 @@ var Outcomes = []Outcome{
 	Scored, Invalid, GuestError, Trap, OutOfFuel, OutOfMemory, OutputLimit, ABIViolation, Unaligned, Timeout, Infrastructure,
 }
 
-// Evaluation is what became of one trajectory.
+// Evaluation is the result of one trajectory.
 type Evaluation struct {
 	Outcome Outcome
 	Result  rl.EvaluateResult // meaningful if Outcome is Scored or Invalid
 	Reason  string            // why there is no score; guest text is capped and escaped
 	Log     string            // the guest's log, capped and escaped
 	// Notes are JSON that is kept with the trajectory, scored or not, such as a
-	// judge's own words. A scorer's stand under ""; a Pool puts the part's name
-	// there.
+	// judge's explanation. A scorer uses the key ""; a Pool replaces it with the
+	// part's name.
 	Notes   map[string]json.RawMessage
 	Fuel    uint64        // deterministic cost; 0 where not metered
 	Elapsed time.Duration // wall clock, for reports only
-	// Fatal is set where the reward can evaluate nothing any more, such as a
-	// judge whose API key is refused or whose budget is spent. A Pool ends with it.
+	// Fatal is set if the reward cannot evaluate anything more, for example because
+	// a judge's API key is refused or its budget is spent. A Pool then stops.
 	Fatal error
 }
 
@@ -60,34 +60,34 @@ type Info struct {
 	ABI          string       `json:"abi"`
 	StepIndexing StepIndexing `json:"step_index"`
 	Group        bool         `json:"group"` // compares the members of a group
-	// Function and With are what was chosen of a script: which of its functions
-	// scores, and its parameters, a JSON object.
+	// Function and With are the chosen function of a script and its parameters, a
+	// JSON object.
 	Function string          `json:"function,omitempty"`
 	With     json.RawMessage `json:"with,omitempty"`
 	// Entry is the function that a script scores with, chosen or found; nil for
-	// what is not a script.
+	// other rewards.
 	Entry       *Entry `json:"entry,omitempty"`
 	GroundTruth Use    `json:"-"`
-	// Refused is what the reward asked for while it was loaded, and did not get.
+	// Refused lists what the reward requested but did not get while it was loaded.
 	Refused []Refusal `json:"refused,omitempty"`
-	// InFlight is how many evaluations it can have under way at one time where
-	// it waits for another machine; 0 if it computes here.
+	// InFlight is how many evaluations it can run at once if it waits for another
+	// machine; 0 if it computes locally.
 	InFlight int `json:"-"`
 }
 
-// Entry is what a script's own function says about how it is called.
+// Entry describes how a script's function is called.
 type Entry struct {
 	Function string `json:"function"`
 	Shape    string `json:"shape,omitempty"` // whose calling convention it has, such as TRL
 	// Batch is how many trajectories one call scores together; 0 is one, or the
-	// members of a group where Info.Group says so.
+	// members of a group if Info.Group is set.
 	Batch int `json:"batch,omitempty"`
-	// Lists says that one call can score several trajectories.
+	// Lists means that one call can score several trajectories.
 	Lists bool `json:"lists,omitempty"`
-	// Asks are the parameters that only columns of the data can fill.
+	// Asks lists the parameters that only columns of the data can fill.
 	Asks []Parameter `json:"asks,omitempty"`
-	// Counts are global numbers that the script's functions change. No evaluation
-	// sees what another one has written to them.
+	// Counts lists global numbers that the script's functions change. An
+	// evaluation never sees what another one has written to them.
 	Counts []string `json:"counts,omitempty"`
 }
 
@@ -121,27 +121,27 @@ func (e *Entry) String() string {
 // Parameter is a parameter of a function that a column of the data must fill.
 type Parameter struct {
 	Name string `json:"name"`
-	// Need says what happens without a column.
+	// Need is what happens if there is no such column.
 	Need Need `json:"need"`
-	// OrTruth says that the ground truth fills it where no column does.
+	// OrTruth means that the ground truth fills it if no column does.
 	OrTruth bool `json:"or_truth,omitempty"`
-	// Empty says that the default of a setting is None or an empty value.
+	// Empty means that the default of a setting is None or an empty value.
 	Empty bool `json:"empty,omitempty"`
 }
 
-// Need says what a parameter is without a column of its name.
+// Need is what happens to a parameter if there is no column of its name.
 type Need int
 
-// The needs: a setting has a default of its own or stands after *, an optional
-// parameter has the default None or an empty value, a required one none at all.
+// The needs: a setting has a default or comes after *, an optional parameter has
+// the default None or an empty value, and a required one has no default.
 const (
 	Setting Need = iota
 	Optional
 	Required
 )
 
-// Use says whether a reward looks at a part of a trajectory, as far as that is
-// known before it runs: a script says so in its signature, a module does not.
+// Use is whether a reward uses a part of a trajectory, as far as that is known
+// before it runs: a script's signature shows it, a module's does not.
 type Use int
 
 // The closed set of uses.
@@ -152,26 +152,25 @@ const (
 )
 
 // Scorer scores trajectories. It is safe for concurrent use, deterministic in
-// everything but Elapsed, and keeps nothing between calls. Failures are
-// outcomes; when ctx ends the outcome is Infrastructure and the caller looks
-// at ctx.Err().
+// everything but Elapsed, and keeps no state between calls. Failures are outcomes.
+// If ctx ends, the outcome is Infrastructure, and the caller checks ctx.Err().
 type Scorer interface {
 	Info() Info
 	Evaluate(ctx context.Context, t *rl.Trajectory) Evaluation
 }
 
-// GroupScorer is an optional power: a reward that compares the members of a
+// GroupScorer is an optional interface: a reward that compares the members of a
 // group. It returns one Evaluation per member, in order.
 type GroupScorer interface {
 	Scorer
 	EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []Evaluation
 }
 
-// SharedScorer is an optional power: what several rewards of one kind need of a
-// trajectory is prepared once for all of them.
+// SharedScorer is an optional interface: it prepares what several rewards of one
+// kind need from a trajectory once for all of them.
 type SharedScorer interface {
 	Scorer
-	// EvaluateEach returns what each of scorers says about t, in order, as their
+	// EvaluateEach returns the evaluation of t by each scorer, in order, as their
 	// own Evaluate would. Scorers of another kind may be among them.
 	EvaluateEach(ctx context.Context, scorers []Scorer, t *rl.Trajectory) []Evaluation
 }

@@ -64,7 +64,7 @@ func CheckUnscored(evaluations []Evaluation, name func(i int) string, limit floa
 		Boundary: fault.Sandbox, Kind: kind, Where: name(firstUnscored(evaluations)),
 		What: fmt.Sprintf("%d of %d evaluations have no score (%s), more than the allowed %g %%; first: %s",
 			unscored, len(evaluations), strings.Join(outcomes, ", "), limit*100, strings.Join(first, "; ")),
-		Hint: "look at one of them in full, or raise max_unscored",
+		Hint: "look at one of them in detail, or raise max_unscored",
 	}
 }
 

@@ -46,7 +46,7 @@ func named(text string, made bool) (json.RawMessage, bool) {
 	return appendText(nil, text), true
 }
 
-// told is the JSON of a field that is there and can be written.
+// told returns the JSON of a field that exists and can be written.
 func told(field any, there bool) (json.RawMessage, bool) {
 	if !there {
 		return nil, false

@@ -17,24 +17,23 @@ import (
 // parts that Merit does not read (images, audio) survive a round trip.
 type Content struct {
 	text  string
-	parts *json.RawMessage // list form as it came, null or absent; nil for a string, which most contents are
+	parts *json.RawMessage // the unchanged list form, null or absent; nil for a string, as most contents are
 }
 
-// What is the same for all contents of a kind.
+// The values that all contents of a kind share.
 var (
 	null   = &json.RawMessage{'n', 'u', 'l', 'l'}
 	absent = &json.RawMessage{}
 )
 
-// Text makes the string form of a Content.
+// Text returns a Content in string form.
 func Text(s string) Content { return Content{text: s} }
 
 // Text returns the text of c: the string itself, or the text parts of a list
 // joined in order with nothing between them.
 func (c Content) Text() string { return c.text }
 
-// Parts returns the JSON of the list form as it came, and nil for a string or
-// null.
+// Parts returns the unchanged JSON of the list form, and nil for a string or null.
 func (c Content) Parts() json.RawMessage {
 	if c.IsNull() {
 		return nil
@@ -100,8 +99,8 @@ func unquoted(data []byte) (string, error) {
 	return string(text), err
 }
 
-// shortly is false where there is more to do than to copy: for \u and bytes
-// that are not UTF-8.
+// shortly returns false if copying is not enough: for \u and bytes that are not
+// UTF-8.
 func shortly(rest []byte) (text string, ok bool) {
 	if !utf8.Valid(rest) {
 		return "", false
@@ -164,14 +163,14 @@ func (p *Part) UnmarshalJSON(data []byte) error {
 // without a type, as Gemini has it, is text.
 var speaking = map[string]bool{"text": true, "output_text": true, "input_text": true, "refusal": true, "": true}
 
-// KnownPart reports whether Merit knows what parts of that type are: what is
-// said, what was thought, or something that is no text.
+// KnownPart reports whether Merit knows the type of a part: text that is said,
+// reasoning, or something that is not text.
 func KnownPart(kind string) bool { return speaking[kind] || wordless[kind] }
 
-// SpeakingPart reports whether parts of that type are text that is said.
+// SpeakingPart reports whether parts of that type are text of the message.
 func SpeakingPart(kind string) bool { return speaking[kind] }
 
-// wordless are the types of parts that are known and say nothing.
+// wordless are the known types of parts that contain no text of the message.
 var wordless = map[string]bool{
 	"reasoning": true, "thinking": true, "redacted_thinking": true, "reasoning_text": true, "summary_text": true,
 	"image": true, "image_url": true, "input_image": true, "output_image": true, "image_file": true,
@@ -196,8 +195,8 @@ func (c *Content) unmarshalParts(data []byte) error {
 	return nil
 }
 
-// appendText appends a JSON string. Conversations are full of < and &, and no
-// page embeds these files: they stay.
+// appendText appends a JSON string. It does not escape < and &, which are frequent
+// in conversations, because no HTML page embeds these files.
 func appendText(to []byte, text string) []byte {
 	if utf8.ValidString(text) && !strings.Contains(text, "\u2028") && !strings.Contains(text, "\u2029") {
 		if to, err := jsontext.AppendQuote(to, text); err == nil {

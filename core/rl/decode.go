@@ -8,10 +8,10 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// DecodeTrajectory reads a trajectory from its JSON. Unknown fields are not
-// read (package jsonl keeps them), but what the pipeline relies on is checked:
-// see Trajectory.Check. A trajectory without an id is called line-N after its
-// number in the file.
+// DecodeTrajectory reads a trajectory from its JSON. It does not read unknown
+// fields (package jsonl keeps them), but checks everything that the pipeline
+// relies on: see Trajectory.Check. A trajectory without an id is called line-N
+// after its number in the file.
 func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 	t := new(Trajectory)
 	if err := strictjson.Unmarshal(text, t); err != nil {
@@ -23,14 +23,14 @@ func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 	return t, t.Check()
 }
 
-// undecoded says why text is no trajectory.
+// undecoded returns why text is not a trajectory.
 func undecoded(err error) error {
 	var wrong *strictjson.Error
 	switch errors.As(err, &wrong); {
 	case wrong == nil || wrong.Path == "" && wrong.Kind == "":
 		return fmt.Errorf("not a trajectory: %w", err)
 	case wrong.Path == "":
-		return fmt.Errorf("not a trajectory: %s, where an object should be", wrong.Kind)
+		return fmt.Errorf("not a trajectory: %s instead of an object", wrong.Kind)
 	case wrong.Kind == "":
 		return err
 	}
@@ -39,7 +39,7 @@ func undecoded(err error) error {
 	return &WrongType{Field: field, Path: wrong.Path, problem: wrong.What}
 }
 
-// WrongType is the error of a field whose JSON is of a type that it cannot be.
+// WrongType is the error of a field whose JSON has a wrong type.
 type WrongType struct {
 	Field   string // of the trajectory
 	Path    string // of the value
@@ -54,10 +54,10 @@ func (w *WrongType) Number() bool {
 // Error names the member in the field, and the type that it has.
 func (w *WrongType) Error() string { return w.Path + " " + w.problem }
 
-// Check reports everything in which t is not fit for the pipeline, as one
-// error: a conversation must be there (unless the episode was lost to a fault),
-// each message needs a role, and each step must point to the assistant message
-// that carries its action, in order.
+// Check reports everything that makes t unfit for the pipeline, as one error:
+// there must be a conversation (unless the episode was lost to a fault), each
+// message needs a role, and each step must point to the assistant message that
+// carries its action, in order.
 func (t *Trajectory) Check() error {
 	var problems []string
 	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -76,9 +76,9 @@ func (t *Trajectory) Check() error {
 		case s.Index != i:
 			wrong("steps[%d].index is %d", i, s.Index)
 		case at <= before || at >= len(t.Messages):
-			wrong("steps[%d].message_count is %d; expected above %d and below %d messages", i, at, before, len(t.Messages))
+			wrong("steps[%d].message_count is %d; it must be above %d and below the number of messages, %d", i, at, before, len(t.Messages))
 		case t.Messages[at].Role != RoleAssistant:
-			wrong("steps[%d].message_count is %d, but messages[%d] is of role %q", i, at, at, t.Messages[at].Role)
+			wrong("steps[%d].message_count is %d, but messages[%d] has the role %q", i, at, at, t.Messages[at].Role)
 		}
 		before = max(before, at)
 	}

@@ -37,7 +37,7 @@ func TestBadTrajectories(t *testing.T) {
 		"no role":              {`{"messages":[{"content":"hi"}]}`, "messages[0] has no role"},
 		"wrong content":        {`{"messages":[{"role":"user","content":3}]}`, "messages[0].content must be a string, null or a list of parts, not 3"},
 		"not UTF-8":            {strings.Replace(good, "q", "\xff", 1), "the text is not UTF-8"},
-		"step without action":  {strings.Replace(good, `"unknown"`, `"steps":[{"index":0,"message_count":0}],"unknown"`, 1), `steps[0].message_count is 0, but messages[0] is of role "user"`},
+		"step without action":  {strings.Replace(good, `"unknown"`, `"steps":[{"index":0,"message_count":0}],"unknown"`, 1), `steps[0].message_count is 0, but messages[0] has the role "user"`},
 		"step out of range":    {strings.Replace(good, `"unknown"`, `"steps":[{"index":1,"message_count":9}],"unknown"`, 1), "steps[0].index is 1"},
 		"number too large":     {strings.Replace(good, `"unknown"`, `"steps":[{"log_prob":1e999}],"unknown"`, 1), "steps[0].log_prob must not be the number 1e999"},
 		"bad but not cut off":  {`{"id":}`, "not a trajectory"},

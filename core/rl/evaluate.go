@@ -10,8 +10,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// EvaluateResult is what a reward function says about one trajectory, with the
-// JSON of eval-protocol (reward-kit).
+// EvaluateResult is the result of a reward function for one trajectory, in the
+// JSON form of eval-protocol (reward-kit).
 type EvaluateResult struct {
 	Score        float64      `json:"score"`
 	IsScoreValid bool         `json:"is_score_valid"`
@@ -87,7 +87,7 @@ func (i *StepIndex) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Metric is one named measurement beside the score.
+// Metric is one named measurement in addition to the score.
 type Metric struct {
 	Name         string
 	Score        float64

@@ -2,14 +2,14 @@ package rl
 
 import "math"
 
-// maxMeasured bounds the names that a reward may bring to an evaluation of many
-// episodes; what it has beyond them stays in Evaluation.
+// maxMeasured bounds the metric names that a reward may add to an evaluation of
+// many episodes; further metrics stay in Evaluation.
 const maxMeasured = 64
 
-// Measured returns what is known of the episode by name: what the environment
-// measured, and the valid metrics of the reward, the first 64 of them. Where a
-// name is taken the reward's gets the prefix reward_. It may be t.Metrics itself
-// and must not be written to.
+// Measured returns the metrics of the episode by name: those of the environment,
+// and the valid metrics of the reward, the first 64 of them. If a name is taken,
+// the reward's metric gets the prefix reward_. It may be t.Metrics itself and must
+// not be written to.
 func (t *Trajectory) Measured() map[string]float64 {
 	if t.Evaluation == nil || len(t.Evaluation.Metrics) == 0 {
 		return t.Metrics

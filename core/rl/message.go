@@ -24,8 +24,8 @@ var spellings = map[string]string{
 	"human": RoleUser, "ipython": RoleTool, "observation": RoleTool, "function_response": RoleTool, "tool_response": RoleTool,
 }
 
-// Role returns the role that a spelling of it means, and whether it is known: a
-// role that is not known stands for itself.
+// Role returns the role that a spelling of it means, and whether it is known: an
+// unknown role is returned unchanged.
 func Role(spelled string) (role string, known bool) {
 	switch spelled {
 	case RoleSystem, RoleUser, RoleAssistant, RoleTool:
@@ -37,27 +37,27 @@ func Role(spelled string) (role string, known bool) {
 	return spelled, false
 }
 
-// Message is one turn of a conversation in OpenAI's chat form. Nothing that it
-// was read from is lost: it is written as it came.
+// Message is one turn of a conversation in OpenAI's chat form. Reading and writing
+// it loses nothing of its JSON.
 type Message struct {
 	Role       string     `json:"role"`
 	Content    Content    `json:"content"`
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	// More is what most messages do not have; see Fields and Given.
+	// More holds what few messages have; see Fields and Given.
 	More *More `json:"-"`
 }
 
-// More is what a message has beside its own fields. Messages that are copied
-// share it: it is not changed once the message has been read.
+// More holds the other fields of a message. Copies of the message share it, so it
+// must not change after the message has been read.
 type More struct {
 	Fields []Field
 	Given  []Field
 }
 
-// Fields are what the message has beside the fields of Message, such as
-// reasoning_content, in order.
+// Fields are the fields that Message does not have, such as reasoning_content, in
+// order.
 func (m *Message) Fields() []Field {
 	if m.More == nil {
 		return nil
@@ -65,9 +65,9 @@ func (m *Message) Fields() []Field {
 	return m.More.Fields
 }
 
-// Given is the JSON of those fields of Message that came in another form than the
-// one in which Merit has them: a role in another spelling, tool calls in another
-// shape, content under the name of parts.
+// Given is the original JSON of the fields that Merit stores in another form: a
+// role in another spelling, tool calls in another shape, content under the name of
+// parts.
 func (m *Message) Given() []Field {
 	if m.More == nil {
 		return nil
@@ -75,7 +75,7 @@ func (m *Message) Given() []Field {
 	return m.More.Given
 }
 
-// more is More, to write to.
+// more returns More for writing.
 func (m *Message) more() *More {
 	if m.More == nil {
 		m.More = &More{}
@@ -83,7 +83,7 @@ func (m *Message) more() *More {
 	return m.More
 }
 
-// Field is a field of a message with its JSON as it came.
+// Field is a field of a message with its unchanged JSON.
 type Field struct {
 	Name  string
 	Value json.RawMessage
@@ -92,8 +92,8 @@ type Field struct {
 // asGiven is the name under which rewards find Message's Given, as an object.
 const asGiven = "as_given"
 
-// Seen returns what rewards see of m beside its five fields: Fields, and an
-// object of Given where there is one.
+// Seen returns what rewards see of m in addition to its five fields: Fields, and
+// Given as an object if it is not empty.
 func (m *Message) Seen() []Field {
 	if len(m.Given()) == 0 {
 		return m.Fields()
@@ -109,8 +109,8 @@ func (m *Message) Seen() []Field {
 	return append(slices.Clip(m.Fields()), Field{asGiven, append(object, '}')})
 }
 
-// Empty reports whether nothing was said at all: neither content, nor a tool
-// call, nor any other field that speaks.
+// Empty reports whether the message is empty: it has no content, no tool call and
+// no other field with text.
 func (m *Message) Empty() bool {
 	return m.Content.text == "" && m.Content.Parts() == nil && len(m.ToolCalls) == 0 && len(m.Fields()) == 0
 }
@@ -122,8 +122,8 @@ type ToolCall struct {
 	Function FunctionCall `json:"function"`
 }
 
-// FunctionCall names the function of a ToolCall. Arguments is JSON text as the
-// model wrote it, valid or not.
+// FunctionCall names the function of a ToolCall. Arguments is the JSON text that
+// the model wrote, valid or not.
 type FunctionCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`

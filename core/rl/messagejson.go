@@ -10,8 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// UnmarshalJSON reads a message, whose form is OpenAI's or one that is known to
-// mean the same.
+// UnmarshalJSON reads a message in OpenAI's form or an equivalent known form.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	return strictjson.Unmarshal(data, (*decoded)(m))
 }
@@ -60,8 +59,8 @@ func (m *Message) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return m.settle(err)
 }
 
-// setter returns what reads the field of that name, a JSON string; nil for
-// fields that Merit only keeps.
+// setter returns the function that reads the field of that name, a JSON string;
+// nil for fields that Merit only keeps.
 func (m *Message) setter(name []byte) func(*Message, []byte) error {
 	switch string(name) {
 	case `"role"`:
@@ -105,8 +104,8 @@ func text(to *string, name string, raw []byte) (err error) {
 	return &strictjson.Error{Path: name, What: "must not be " + strictjson.Kind(raw), Kind: strictjson.Kind(raw)}
 }
 
-// field keeps a field that Merit does not read. Name escapes do not hide one
-// that it does.
+// field keeps a field that Merit does not read. Escapes in a name do not hide a
+// field that Merit reads.
 func (m *Message) field(name []byte, d *jsontext.Decoder) error {
 	plain, err := unquoted(name)
 	if err != nil {
@@ -126,8 +125,8 @@ func (m *Message) field(name []byte, d *jsontext.Decoder) error {
 	return nil
 }
 
-// settle reads what stands for the content where there is none: the parts of
-// Gemini's messages.
+// settle reads what replaces the content if there is none: the parts of Gemini's
+// messages.
 func (m *Message) settle(err error) error {
 	if err != nil || len(m.Fields()) == 0 || !m.Content.Absent() {
 		return err
@@ -142,7 +141,7 @@ func (m *Message) settle(err error) error {
 	return nil
 }
 
-// MarshalJSON writes the message as it came.
+// MarshalJSON writes the message in its original form.
 func (m Message) MarshalJSON() ([]byte, error) {
 	raw := m.Content.raw()
 	out := make([]byte, 0, len(m.Content.text)+len(m.Content.text)/16+len(raw)+96)

@@ -56,15 +56,14 @@ func (a *AsText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Given returns how many messages are the prompt's, as far as anybody said. Where
-// nobody did, it is 0.
+// Given returns how many messages belong to the prompt, or 0 if that is not known.
 func (t *Trajectory) Given() int {
 	n, _ := t.Boundary()
 	return n
 }
 
-// Boundary returns how many messages are the prompt's, and whether that was said:
-// by PromptMessages, or by what the policy saw before its first step.
+// Boundary returns how many messages belong to the prompt, and whether that is
+// known: from PromptMessages, or from what the policy saw before its first step.
 func (t *Trajectory) Boundary() (n int, said bool) {
 	switch {
 	case t.PromptMessages != nil:
@@ -75,9 +74,9 @@ func (t *Trajectory) Boundary() (n int, said bool) {
 	return 0, false
 }
 
-// Answered reports whether the assistant says anything behind the prompt: a
-// conversation without it is nothing that a reward could judge. An episode that
-// has no conversation at all is judged by what else it holds.
+// Answered reports whether the assistant says anything after the prompt: otherwise
+// a reward has nothing to judge. It is true for an episode without a conversation,
+// which is judged by its other data.
 func (t *Trajectory) Answered() bool {
 	if len(t.Messages) == 0 {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// spoken is a tool call in any of the forms that people write.
+// spoken is a tool call in any of the usual forms.
 type spoken struct {
 	ID        json.RawMessage  `json:"id"`
 	Type      *string          `json:"type"`
@@ -29,8 +29,8 @@ type called struct {
 
 const typeFunction = "function"
 
-// setToolCalls reads a list of tool calls. Their JSON is kept where it says more
-// than OpenAI's form holds, or says it otherwise.
+// setToolCalls reads a list of tool calls. It keeps their JSON if they have more
+// than OpenAI's form, or another form.
 func (m *Message) setToolCalls(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
@@ -52,7 +52,8 @@ func (m *Message) setToolCalls(raw []byte) error {
 	return nil
 }
 
-// usual reports whether calls are all that raw says: what is missing is not "".
+// usual reports whether calls hold everything in raw: a missing field differs from
+// "".
 func usual(calls []ToolCall, raw []byte) bool {
 	return len(calls) > 0 && bytes.Count(raw, []byte(`"function"`)) >= len(calls) &&
 		bytes.Count(raw, []byte(`"arguments"`)) >= len(calls) && bytes.Count(raw, []byte(`"id"`)) >= len(calls) && bytes.Count(raw, []byte(`"type"`)) >= len(calls)

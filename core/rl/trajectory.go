@@ -10,10 +10,10 @@ type StopReason string
 const (
 	StopTerminated  StopReason = "terminated"   // the environment reached an end state
 	StopTruncated   StopReason = "truncated"    // the step limit or the environment cut the episode
-	StopPolicyEnded StopReason = "policy_ended" // the policy said it is done
+	StopPolicyEnded StopReason = "policy_ended" // the policy ended the episode
 	StopPattern     StopReason = "pattern"      // the configured expression matched the output
 	StopContext     StopReason = "context"      // the conversation no longer fits the model
-	StopInvalid     StopReason = "invalid"      // too many answers in a row named no action
+	StopInvalid     StopReason = "invalid"      // too many consecutive answers without an action
 	StopError       StopReason = "error"        // a fault; see Trajectory.Error
 )
 
@@ -27,18 +27,18 @@ type Trajectory struct {
 	Task     string    `json:"task,omitempty"`
 	Seed     uint64    `json:"seed,omitempty"`
 	Messages []Message `json:"messages"`
-	// PromptMessages is how many of the messages are the prompt's; nil where
-	// nobody said: see Prompt.
+	// PromptMessages is how many of the messages belong to the prompt; nil if that
+	// is unknown: see Prompt.
 	PromptMessages *int `json:"prompt_messages,omitempty"`
-	// AsText says which of the prompt and the completion came as a text and not
-	// as messages: rewards that are called with the two get them in that form.
+	// AsText is which of the prompt and the completion was given as a text instead
+	// of messages: rewards that take the two get them in that form.
 	AsText      AsText                     `json:"given_as_text,omitempty"`
 	GroundTruth json.RawMessage            `json:"ground_truth,omitempty"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
 	Steps       []Step                     `json:"steps,omitempty"`
 	StopReason  StopReason                 `json:"stop_reason,omitempty"`
 	// Metrics are what the environment measured about the episode, by name, such
-	// as how much longer it was than the shortest. They are no part of a reward.
+	// as how much longer it was than the shortest. They are not part of a reward.
 	Metrics map[string]float64 `json:"env_metrics,omitempty"`
 	// Bootstrap is the critic's estimate of the final observation of a
 	// truncated episode, if there is a critic.
@@ -46,17 +46,18 @@ type Trajectory struct {
 	Error      string          `json:"error,omitempty"`
 	Outcome    string          `json:"outcome,omitempty"` // reward.Outcome once evaluated
 	Evaluation *EvaluateResult `json:"evaluation,omitempty"`
-	// Notes are what rewards keep with the trajectory beside their results, by
-	// the reward's name: a judge's own words. They are there without a score too.
+	// Notes are what rewards store with the trajectory in addition to their
+	// results, by the reward's name, such as a judge's explanation. They also
+	// exist without a score.
 	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
-	// Own are the columns of the row under names that Merit uses itself, with
-	// other values than Merit's: an id that is a number, the object metadata as
-	// the row had it, a task that a trainer's data set has. Metadata is made of
-	// the columns and of the entries of that object, if there is one. Own that is
-	// empty and not nil says that there is none. See Column.
+	// Own holds columns of the row whose names Merit uses itself, if their values
+	// differ from Merit's: an id that is a number, the original object metadata,
+	// the task of a trainer's data set. Metadata consists of the columns and the
+	// entries of that object, if there is one. If Own is empty and not nil, there
+	// is none. See Column.
 	Own map[string]json.RawMessage `json:"own_columns,omitzero"`
-	// Unnamed says that ID is a name that Merit or a client made up, and Ungrouped
-	// that Group is: neither is a column of the data.
+	// Unnamed means that Merit or a client made up ID, and Ungrouped that it made
+	// up Group: neither is a column of the data.
 	Unnamed   bool `json:"-"`
 	Ungrouped bool `json:"-"`
 }
@@ -91,8 +92,7 @@ type Group struct {
 	Trajectories []*Trajectory `json:"trajectories"`
 }
 
-// Complete reports whether every member was played to its end: none was lost
-// to a fault.
+// Complete reports whether every member finished: none was lost to a fault.
 func (g *Group) Complete() bool {
 	for _, t := range g.Trajectories {
 		if t.StopReason == StopError {
@@ -120,7 +120,7 @@ type Step struct {
 	Value         *float64 `json:"value,omitempty"`  // critic's estimate, if there is one
 	Prompt        *Prompt  `json:"prompt,omitempty"` // what the model was given, if it said so
 	Tokens        []Token  `json:"tokens,omitempty"` // as sampled: never re-tokenise
-	PolicyVersion uint64   `json:"policy_version"`   // learner updates behind the policy that acted
+	PolicyVersion uint64   `json:"policy_version"`   // number of learner updates of the policy that acted
 	Policy        *Sampled `json:"-"`                // what a learner needs to recompute the distribution; nil for steps from files
 
 	EnvReward   float64                    `json:"env_reward"`
@@ -150,8 +150,7 @@ type Credit struct {
 	AnchorGroup      int     `json:"anchor_group"`      // cluster number within the batch
 }
 
-// Action is what the policy chose. Kind says which of the other fields holds
-// it.
+// Action is what the policy chose. Kind is which of the other fields holds it.
 type Action struct {
 	Kind      ActionKind `json:"kind"`
 	Choice    int        `json:"choice"`               // index into Spec.Actions, for choices

@@ -10,8 +10,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// captureSeparator stands between the captures of an anchor pattern: a
-// control character that no board or page contains.
+// captureSeparator separates the captures of an anchor pattern: a control
+// character that no board or page contains.
 const captureSeparator = "\x1f"
 
 // anchorOf returns the key of the state that s is in. Raw is the

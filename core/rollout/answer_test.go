@@ -144,7 +144,7 @@ func TestTokensOfAConversation(t *testing.T) {
 func TestParserThatDoesNotFit(t *testing.T) {
 	_, _, err := collect(t, config(choose), &script{text: true}, talker("right"))
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
-	require.ErrorContains(t, err, "rollout.action.parse: choice needs actions that have names")
+	require.ErrorContains(t, err, "rollout.action.parse: choice needs named actions")
 }
 
 // Promise: what a policy says about its decision stays with the step, beside

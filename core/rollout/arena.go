@@ -12,8 +12,8 @@ type arena struct {
 	samples  []rl.Sampled
 }
 
-// keep copies x behind what chunk holds, in a new chunk of rows times as much
-// if there is no room, and returns the copy.
+// keep appends a copy of x to chunk, or to a new chunk for rows such values if
+// there is no room, and returns the copy.
 func keep[T any](chunk *[]T, rows int, x ...T) []T {
 	if len(x) == 0 {
 		return nil

@@ -40,7 +40,7 @@ type Collector struct {
 	stop   *regexp.Regexp // nil if there is none
 	anchor *regexp.Regexp // nil if there is none
 	log    *slog.Logger
-	places chan struct{} // for the decisions under way; nil = all slots decide at once
+	places chan struct{} // for the decisions in progress; nil = all slots decide together
 
 	mu      sync.Mutex // held during a collection
 	workers []*worker
@@ -79,12 +79,12 @@ func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector,
 	return c, nil
 }
 
-// Collect plays the episodes of a plan and returns its groups in order, each
-// with its members in order. An episode that faults destroyed more often than
-// Config.Retries is present with rl.StopError and its error; the collection
-// itself fails when the policy fails, when an environment breaks its contract
-// or cannot be kept alive, or when ctx is done. All goroutines have ended when
-// it returns. Calls to onProgress, which may be nil, are serialised.
+// Collect plays the episodes of a plan and returns its groups in order, each with
+// its members in order. An episode that faults destroyed more often than
+// Config.Retries is present with rl.StopError and its error; the collection itself
+// fails when the policy fails, when an environment breaks its contract or keeps
+// failing, or when ctx is done. All goroutines have ended when it returns. Calls
+// to onProgress, which may be nil, are serialized.
 func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Progress)) ([]*rl.Group, Stats, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Prog
 	return groups, stats, nil
 }
 
-// Close ends every environment. It waits for a collection under way.
+// Close shuts all environments down. It waits for a running collection.
 func (c *Collector) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func checkStarts(groups []*rl.Group) error {
 				return &fault.Error{
 					Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID,
 					What: fmt.Sprintf("the environment began this episode differently from %s, though both have seed %d", first.ID, t.Seed),
-					Hint: "make the environment's reset a function of the seed alone",
+					Hint: "make the environment's reset depend on the seed alone",
 				}
 			}
 		}

@@ -1,10 +1,10 @@
 // Package rollout collects intact groups of trajectories: N members from one
-// identical start, acted by one policy in vectorised environments, in bounded
-// parallel.
+// identical start, played by one policy in vectorized environments, with bounded
+// parallelism.
 //
-// What is collected is a function of (seed, group, member, step) and of the
-// policy alone: the number of workers, the number of slots, the order of
-// arrival and crashes that a retry survives leave no trace in it.
+// The result depends on (seed, group, member, step) and the policy alone. The
+// number of workers and slots, the order of arrival, and crashes that a retry
+// survives do not change it.
 package rollout
 
 import (
@@ -24,55 +24,61 @@ type AnchorSource string
 
 // The sources of an anchor.
 const (
-	AnchorObservation AnchorSource = "observation" // the environment's own raw observation
+	AnchorObservation AnchorSource = "observation" // the environment's raw observation
 	AnchorText        AnchorSource = "text"        // the observation as a reader sees it
 	AnchorMessages    AnchorSource = "messages"    // the whole conversation up to the decision
 )
 
-// MaxInFlight is the largest Config.InFlight: as good as no bound.
+// MaxInFlight is the largest Config.InFlight: in practice no bound.
 const MaxInFlight = 1 << 16
 
 // Config says how episodes are collected.
 type Config struct {
-	// Groups is how many identical starts a collection has, Members how many
-	// episodes begin from each.
-	Groups  int `yaml:"groups" json:"groups" jsonschema:"minimum=1"`
+	// Groups is the number of starts per collection. All members of a group begin
+	// from the same start.
+	Groups int `yaml:"groups" json:"groups" jsonschema:"minimum=1"`
+	// Members is the number of episodes in each group.
 	Members int `yaml:"members" json:"members" jsonschema:"minimum=1"`
-	// MaxSteps cuts an episode; 0 leaves it to the environment's own limit.
+	// MaxSteps is the maximum number of steps of an episode; 0 uses the
+	// environment's own limit.
 	MaxSteps int `yaml:"max_steps" json:"max_steps" jsonschema:"minimum=0"`
-	// Parallel is how many environments run beside each other, each with its
-	// own slots; 0 means one for each processor. It never changes a result.
+	// Parallel is the number of environment processes, each with its own slots; 0
+	// means one per CPU. It never changes a result.
 	Parallel int `yaml:"parallel" json:"parallel" resume:"free" jsonschema:"minimum=0"`
-	// InFlight, if it is not 0, lets every slot move on when its own decision is
-	// there, and bounds how many decisions are under way: for policies that
-	// answer slowly and unevenly. With 0 all slots of an environment decide at
-	// once, unless the policy is a plug-in, which then has no bound.
+	// InFlight is the maximum number of decisions in progress, for policies whose
+	// answer times are long and vary. With a value above 0, each slot continues as
+	// soon as it has its own decision. With 0, all slots of an environment decide
+	// together, unless the policy is a plug-in: then each slot continues on its own,
+	// without a bound.
 	InFlight int `yaml:"in_flight" json:"in_flight" resume:"free" jsonschema:"minimum=0,maximum=65536"`
-	// StepDeadline bounds one exchange with an environment and one call of the
-	// policy; EpisodeDeadline bounds one attempt at an episode; 0 means none.
-	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline" resume:"free" jsonschema:"minimum=0" hint:"write a duration such as 30s, or 0 for none"`
+	// StepDeadline is the time limit of one exchange with an environment, and of one
+	// call of the policy; 0 means none.
+	StepDeadline time.Duration `yaml:"step_deadline" json:"step_deadline" resume:"free" jsonschema:"minimum=0" hint:"write a duration such as 30s, or 0 for none"`
+	// EpisodeDeadline is the time limit of one attempt at an episode; 0 means none.
 	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline" resume:"free" jsonschema:"minimum=0" hint:"write a duration such as 10m, or 0 for none"`
-	// Retries is how often an episode that a fault destroyed is begun again.
+	// Retries is how often Merit starts an episode again after a fault.
 	Retries int `yaml:"retries" json:"retries" jsonschema:"minimum=0"`
-	// Restarts says how often an environment that dies is started again while no
-	// episode in it comes to its end.
+	// Restarts is how often Merit restarts an environment that fails before any of
+	// its episodes finishes.
 	Restarts backoff.Config `yaml:"restarts" json:"restarts" resume:"free"`
-	// Action says how the answer of a language model becomes an action. An
-	// answer that names none is an invalid action: the environment is not asked,
-	// and what the policy saw before stands.
+	// Action is how a language model's answer becomes an action. An answer without
+	// an action is an invalid action: Merit does not pass it to the environment, and
+	// the policy sees the previous observation again.
 	Action action.Config `yaml:"action" json:"action"`
-	// StopPattern ends an episode, after the action, when it matches the
-	// policy's output; empty means never.
+	// StopPattern ends an episode, after the action, if it matches the policy's
+	// output; empty means never.
 	StopPattern string `yaml:"stop_pattern" json:"stop_pattern"`
-	// Anchor says what identifies a state. AnchorPattern, if set, reduces it
-	// to the captures of its first match (the match itself if it captures
-	// nothing); where it does not match, the whole source stays the anchor.
-	Anchor        AnchorSource `yaml:"anchor" json:"anchor" jsonschema:"enum=observation,enum=text,enum=messages"`
-	AnchorPattern string       `yaml:"anchor_pattern" json:"anchor_pattern"`
+	// Anchor is what identifies a state: the raw observation, the text that a reader
+	// sees, or all messages up to the decision.
+	Anchor AnchorSource `yaml:"anchor" json:"anchor" jsonschema:"enum=observation,enum=text,enum=messages"`
+	// AnchorPattern is an RE2 expression that reduces the anchor to the captures of
+	// its first match, or to the match itself if it has no captures. If it does not
+	// match, the anchor stays unchanged.
+	AnchorPattern string `yaml:"anchor_pattern" json:"anchor_pattern"`
 }
 
-// DefaultConfig returns 32 groups of 8 with deadlines that only a stuck
-// environment, or a model that is asked too much at a time, meets.
+// DefaultConfig returns 32 groups of 8, with deadlines that only a stuck
+// environment or an overloaded model exceeds.
 func DefaultConfig() Config {
 	return Config{
 		Groups:          32,
@@ -86,15 +92,15 @@ func DefaultConfig() Config {
 	}
 }
 
-// Suits returns every problem of c with an environment of spec: that episodes
-// might never end, and that actions are not to be read as c says. A collection
+// Suits returns every problem of c with an environment of spec: episodes that
+// might never end, and actions that cannot be parsed as configured. A collection
 // begins with the same checks.
 func (c Config) Suits(spec env.Spec) error {
 	_, err := c.parser(spec)
 	return err
 }
 
-// parser is what reads the actions of an environment of spec.
+// parser returns the parser of actions for an environment of spec.
 func (c Config) parser(spec env.Spec) (*action.Parser, error) {
 	parser, err := action.New(c.Action, spec.Actions, spec.Tools)
 	if err != nil {
@@ -112,7 +118,7 @@ func (c Config) ends(spec env.Spec) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.max_steps",
-		What: fmt.Sprintf("is 0, and environment %s sets no limit of its own: an episode might never end", spec.Name),
+		What: fmt.Sprintf("is 0, and environment %s sets no limit, so an episode might never end", spec.Name),
 		Hint: "set rollout.max_steps",
 	}
 }
@@ -120,7 +126,7 @@ func (c Config) ends(spec env.Spec) error {
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
 	p := fault.Validate(&c)
-	const syntax = "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax"
+	const syntax = "write an RE2 expression; see https://pkg.go.dev/regexp/syntax"
 	if _, err := regexp.Compile(c.StopPattern); err != nil {
 		p.Invalid("stop_pattern", err.Error(), syntax)
 	}
@@ -128,7 +134,7 @@ func (c Config) Validate() []error {
 		p.Invalid("anchor_pattern", err.Error(), syntax)
 	}
 	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
-		p.Invalid("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
+		p.Invalid("anchor_pattern", "is not used with anchor: messages", "remove it, or use anchor: observation or text")
 	}
 	return p
 }

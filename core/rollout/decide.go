@@ -69,7 +69,7 @@ func (w *worker) act(ctx context.Context, decisions []policy.Decision) error {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Timeout, Where: "policy",
 			What: fmt.Sprintf("no decision within step_deadline %v", w.collector.cfg.StepDeadline),
-			Hint: "raise rollout.step_deadline, or use fewer slots for each call of the policy", Err: err,
+			Hint: "raise rollout.step_deadline, or use fewer slots per call of the policy", Err: err,
 		}
 	}
 	return err
@@ -100,7 +100,7 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 		w.understand(s)
 		return nil
 	}
-	if d.Raw != "" { // last words are a step of their own: they can be scored and learnt
+	if d.Raw != "" { // final output is a step of its own: it can be scored and learned from
 		s.decision.Action, s.held, s.problem = rl.Action{Kind: rl.ActionText, Text: d.Raw}, false, ""
 		s.say()
 		step := s.record(&w.spec, w.version, 0, 0)
@@ -129,9 +129,9 @@ func (w *worker) understand(s *slot) {
 	d.Action, s.problem = w.collector.parser.Parse(d.Raw, d.Action.ToolCalls)
 }
 
-// undecided gives up an episode whose policy has no decision for it. It returns
-// err if no other episode would fare better: a learner that is gone comes back
-// by being loaded, not by being asked again.
+// undecided gives up an episode whose policy returned no decision. It returns err
+// if every other episode would fail too: a learner that crashed recovers by Load,
+// not by a retry.
 func (w *worker) undecided(s *slot, err error) error {
 	if !fault.Retryable(err) || errors.Is(err, fault.Of(fault.Learner, fault.Crashed)) {
 		return err
@@ -152,16 +152,16 @@ func (w *worker) kind() rl.ActionKind {
 func (w *worker) check(d *policy.Decision) string {
 	for _, x := range [...]float64{d.LogProb, d.Entropy, d.Value} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Sprintf("gave a number that is not finite: log-probability %v, entropy %v, value %v", d.LogProb, d.Entropy, d.Value)
+			return fmt.Sprintf("returned a number that is not finite: log-probability %v, entropy %v, value %v", d.LogProb, d.Entropy, d.Value)
 		}
 	}
 	for _, t := range d.Tokens {
 		if t.LogProb-t.LogProb != 0 {
-			return fmt.Sprintf("gave token %d a log-probability of %v", t.ID, t.LogProb)
+			return fmt.Sprintf("returned log-probability %v for token %d", t.LogProb, t.ID)
 		}
 	}
 	if d.Lag > w.version {
-		return fmt.Sprintf("is of version %d and decided with weights of %d versions ago", w.version, d.Lag)
+		return fmt.Sprintf("is at version %d but decided with weights that are %d versions old", w.version, d.Lag)
 	}
 	said := d.Raw != "" || len(d.Action.ToolCalls) > 0
 	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && !said && w.kind() == rl.ActionChoice

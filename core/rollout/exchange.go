@@ -57,7 +57,7 @@ func (w *worker) exchange(ctx context.Context) error {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Timeout, Where: w.spec.Name,
 			What: fmt.Sprintf("no answer within step_deadline %v", w.collector.cfg.StepDeadline),
-			Hint: "raise rollout.step_deadline if the environment is slow by nature", Err: err,
+			Hint: "raise rollout.step_deadline if the environment needs more time", Err: err,
 		}
 	}
 	if err == nil || fault.As(err) != nil {
@@ -77,7 +77,7 @@ func (w *worker) checkReply() error {
 	}
 	for _, e := range r.Events {
 		if e.Slot < 0 || e.Slot >= n {
-			return w.broken("an event speaks of slot %d of %d", e.Slot, n)
+			return w.broken("an event names slot %d, but there are %d slots", e.Slot, n)
 		}
 	}
 	for i := range w.slots {
@@ -89,10 +89,10 @@ func (w *worker) checkReply() error {
 		}
 		over := r.Flags[i]&(env.Terminated|env.Truncated) != 0
 		if over && w.batch.Ops[i] == env.Reset {
-			return w.broken("the episode in slot %d was over when it began (seed %d)", i, w.batch.Seeds[i])
+			return w.broken("the episode in slot %d had already ended when it began (seed %d)", i, w.batch.Seeds[i])
 		}
 		if na > 0 && !over && !slices.ContainsFunc(r.Mask[i*na:(i+1)*na], func(b byte) bool { return b != 0 }) {
-			return w.broken("slot %d offers no action, though its episode is not over", i)
+			return w.broken("slot %d offers no action, but its episode has not ended", i)
 		}
 		if !finite(r.Features[i*nf : (i+1)*nf]) {
 			return w.broken("the features of slot %d are not all finite", i)
@@ -101,8 +101,8 @@ func (w *worker) checkReply() error {
 	return nil
 }
 
-// finite reports whether all of x is: no exponent has all its bits set. It
-// looks at every number of every observation, hence the bits.
+// finite reports whether all of x is finite: no exponent has all its bits set. It
+// tests bits for speed, because it checks every number of every observation.
 func finite(x []float32) bool {
 	const exponent = 0x7f800000
 	ok := true
@@ -115,11 +115,11 @@ func finite(x []float32) bool {
 func (w *worker) broken(format string, args ...any) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: w.spec.Name, What: fmt.Sprintf(format, args...),
-		Hint: "this is a bug of the environment; its contract is in the documentation of core/env",
+		Hint: "report it as a bug of the environment; the contract is in the documentation of package core/env",
 	}
 }
 
-// failure is why slot i says that it is broken.
+// failure returns the reason that slot i gives for its failure.
 func (w *worker) failure(i int) error {
 	why := ""
 	for _, e := range w.reply.Events {
@@ -153,7 +153,7 @@ const maxErrorText = 2048
 type loss int
 
 const (
-	told    loss = iota // its environment says so, or broke its contract: it would again
+	told    loss = iota // the environment reported it or broke its contract, so a retry would fail too
 	passing             // something was late or busy, which may pass
 	crashed             // the environment ended with all episodes in it, which may pass
 )

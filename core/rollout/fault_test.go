@@ -114,7 +114,7 @@ func TestOpening(t *testing.T) {
 		}}
 		_, _, err = collect(t, config(func(c *Config) { c.Parallel = 1 }), s, dice{})
 		require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Protocol))
-		require.ErrorContains(t, err, "describes itself differently")
+		require.ErrorContains(t, err, "the environment's description changed from")
 	})
 
 	s := &script{spec: func(_ int, spec *env.Spec) { spec.MaxSteps = 0 }}
@@ -179,7 +179,7 @@ func TestPolicyFaults(t *testing.T) {
 	}{
 		"error":       {func(context.Context, *policy.Decision) error { return boom }, "boom"},
 		"hang":        {func(ctx context.Context, _ *policy.Decision) error { <-ctx.Done(); return ctx.Err() }, "no decision within step_deadline 2m0s"},
-		"NaN":         {func(_ context.Context, d *policy.Decision) error { d.LogProb = math.NaN(); return nil }, "t-g3-m0 step 0: the policy gave a number that is not finite"},
+		"NaN":         {func(_ context.Context, d *policy.Decision) error { d.LogProb = math.NaN(); return nil }, "t-g3-m0 step 0: the policy returned a number that is not finite"},
 		"no action":   {func(_ context.Context, d *policy.Decision) error { d.Action.Choice = 3; return nil }, "the policy chose action 3 of 3"},
 		"negative":    {func(_ context.Context, d *policy.Decision) error { d.Action.Choice = -1; return nil }, "the policy chose action -1 of 3"},
 		"wrong value": {func(_ context.Context, d *policy.Decision) error { d.Value = math.Inf(1); return nil }, "value +Inf"},

@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 )
 
-// request is the decision of one slot, asked for on its own.
+// request is a request for the decision of one slot.
 type request struct {
 	slot     int
 	ctx      context.Context
@@ -21,9 +21,9 @@ type request struct {
 	err      error // why there is no decision
 }
 
-// flow plays episodes of the queue until none is left, every slot on its own:
-// a slow decision holds up nobody else's. Which slot plays which episode then
-// depends on who is ready first; what is played there does not.
+// flow plays episodes of the queue until none is left, with each slot on its own:
+// a slow decision delays no other slot. Which slot plays which episode then
+// depends on timing, but the episodes do not.
 func (w *worker) flow(ctx context.Context) error {
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -109,7 +109,7 @@ func (c *Collector) decide(r *request) error {
 	return err
 }
 
-// await waits for a decision and takes all that are there.
+// await waits for a decision and takes all that are ready.
 func (w *worker) await(ctx context.Context, answers <-chan *request) error {
 	select {
 	case r := <-answers:

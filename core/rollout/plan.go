@@ -7,20 +7,19 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Plan says which episodes to collect. Group i of the plan has the number
-// g = FirstGroup + i; its environment seed is Seed.Path(g), and the randomness
-// of a decision is Seed.Path(g, member, step).
+// Plan is which episodes to collect. Group i of the plan has the number g =
+// FirstGroup + i; its environment seed is Seed.Path(g), and the randomness of a
+// decision is Seed.Path(g, member, step).
 type Plan struct {
 	Seed       rl.Seed
 	FirstGroup int
 	Groups     int    // 0 means Config.Groups
 	Members    int    // 0 means Config.Members
-	Prefix     string // begins the ids of groups and trajectories
-	Greedy     bool   // the policy takes its likeliest actions
+	Prefix     string // prefix of the ids of groups and trajectories
+	Greedy     bool   // the policy takes its most likely actions
 
-	// What a player of recordings goes by: which iteration learns from what is
-	// played, counted from 1 (0 is an evaluation), and whether the policy is that
-	// from before training.
+	// For a player of recordings: the iteration that learns from the episodes,
+	// counted from 1 (0 is an evaluation), and whether the policy is untrained.
 	Iteration int  `json:"-"`
 	Baseline  bool `json:"-"`
 }
@@ -34,9 +33,9 @@ func (p Plan) TrajectoryID(g, member int) string {
 	return p.GroupID(g) + "-m" + strconv.Itoa(member)
 }
 
-// Lost returns the groups of p, whose Groups and Members are set, as they are
-// where nobody could play them: each episode ended before its first step, for the
-// reason why. Task is the environment's name.
+// Lost returns the groups of p, whose Groups and Members are set, as lost: each
+// episode ended before its first step, for the reason why. Task is the
+// environment's name.
 func (p Plan) Lost(task, why string) []*rl.Group {
 	q := newQueue(p, 0, nil)
 	for i := range q.episodes {
@@ -47,9 +46,8 @@ func (p Plan) Lost(task, why string) []*rl.Group {
 	return q.groups(task)
 }
 
-// Progress is how far a collection is. Calls are serialised; the order in
-// which episodes finish is the only thing about them that may differ between
-// runs.
+// Progress is how far a collection is. Calls are serialized; the order in which
+// episodes finish is the only thing about them that may differ between runs.
 type Progress struct {
 	Episodes  int // decided so far, failed ones among them
 	Total     int
@@ -71,11 +69,11 @@ func (p *Progress) Count(t *rl.Trajectory) {
 	}
 }
 
-// Stats describes a collection that is over. It is for people and reports:
-// Retried, Restarts, Passing and Elapsed are not part of what a seed determines.
+// Stats describes a finished collection. It is for people and reports: Retried,
+// Restarts, Passing and Elapsed do not depend on the seed alone.
 type Stats struct {
 	Progress
-	Retried int // attempts that a fault destroyed
-	Passing int // of the failed episodes, those that might not have failed elsewhere: a process ended, or was late or busy
+	Retried int // attempts that ended with a fault
+	Passing int // failed episodes that might succeed elsewhere: a process exited, or was late or busy
 	Elapsed time.Duration
 }

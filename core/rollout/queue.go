@@ -23,9 +23,9 @@ type queue struct {
 	notify  func(Progress)
 
 	mu       sync.Mutex
-	next     int   // index of the first episode that was never begun
-	waiting  []job // to be begun again
-	alone    []job // to be begun again in an environment with nothing else in it
+	next     int   // index of the first episode that has not been started
+	waiting  []job // to be retried
+	alone    []job // to be retried alone in an environment
 	episodes []*rl.Trajectory
 	progress Progress
 	retried  int
@@ -53,8 +53,8 @@ func (q *queue) take(idle bool) (j job, alone, ok bool) {
 		q.next++
 		return job{group: (q.next - 1) / q.plan.Members, member: (q.next - 1) % q.plan.Members}, false, true
 	case idle && len(q.alone) > 0:
-		// Members of one group tend to meet the same fault: take turns among
-		// the groups, so that healthy episodes are finished in between.
+		// Members of one group tend to have the same fault: alternate between
+		// groups, so that healthy episodes finish in between.
 		slices.SortFunc(q.alone, func(x, y job) int {
 			return cmp.Or(cmp.Compare(x.member, y.member), cmp.Compare(x.group, y.group))
 		})
@@ -64,9 +64,9 @@ func (q *queue) take(idle bool) (j job, alone, ok bool) {
 	return job{}, false, false
 }
 
-// again queues a lost attempt's successor and reports whether there is one.
-// After a crash, which takes every episode of an environment with it, the last
-// attempt runs alone, so that the next crash costs only its own culprit.
+// again queues a lost attempt's successor and reports whether there is one. After
+// a crash, which takes every episode of an environment with it, the last attempt
+// runs alone, so that the next crash affects only the episode that causes it.
 func (q *queue) again(j job, how loss) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,7 +86,7 @@ func (q *queue) again(j job, how loss) bool {
 	return true
 }
 
-// finish files the episode of a job.
+// finish stores the episode of a job.
 func (q *queue) finish(j job, t *rl.Trajectory) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *queue) groups(task string) []*rl.Group {
 			Task:         rl.Task{ID: taskID(task, seed), Seed: seed},
 			Trajectories: q.episodes[i*q.plan.Members : (i+1)*q.plan.Members : (i+1)*q.plan.Members],
 		}
-		for _, t := range groups[i].Trajectories { // a lost one may not have heard what its task is called
+		for _, t := range groups[i].Trajectories { // a lost one may not know the name of its task
 			if t.Task != groups[i].Task.ID {
 				groups[i].Task.ID = t.Task
 				break
@@ -149,5 +149,5 @@ func (q *queue) groups(task string) []*rl.Group {
 	return groups
 }
 
-// taskID names a start: the same in every run that meets it.
+// taskID names a start: it is the same in every run with that start.
 func taskID(task string, seed uint64) string { return fmt.Sprintf("%s-%016x", task, seed) }

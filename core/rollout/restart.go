@@ -32,8 +32,8 @@ func (w *worker) start(ctx context.Context) error {
 	return nil
 }
 
-// first opens the environment for the first time. What is wrong with it is said
-// at once; an environment that died, or was too slow, may do better the next time.
+// first opens the environment for the first time. It returns permanent errors at
+// once; an environment that crashed or was too slow may be retried.
 func (w *worker) first(ctx context.Context, q *queue) error {
 	err := w.start(ctx)
 	died := errors.Is(err, fault.Of(fault.Plugin, fault.Crashed)) || errors.Is(err, fault.Of(fault.Plugin, fault.Timeout))
@@ -58,7 +58,7 @@ func (w *worker) prepare(ctx context.Context, q *queue, share int) error {
 	return nil
 }
 
-// forget lets go of a collection.
+// forget drops the state of a collection.
 func (w *worker) forget() {
 	w.queue, w.slots, w.observations, w.decisions = nil, nil, nil, nil
 }
@@ -90,12 +90,13 @@ func (w *worker) restart(ctx context.Context, cause error, episodes int) error {
 	}
 }
 
-// giveUp says that the environment cannot be kept alive, with its own words.
+// giveUp returns the error of an environment that keeps failing, with its own
+// message.
 func (w *worker) giveUp(cause error) error {
 	e := &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name,
 		What: fmt.Sprintf("the environment failed %d times in a row without finishing an episode", w.budget.Deaths()),
-		Hint: "run the environment alone and look at its output", Err: cause,
+		Hint: "run the environment on its own and look at its output", Err: cause,
 	}
 	if own := fault.As(cause); own != nil {
 		e.Kind = own.Kind
@@ -106,7 +107,7 @@ func (w *worker) giveUp(cause error) error {
 	return e
 }
 
-// close ends the environment, if there is one.
+// close shuts the environment down, if there is one.
 func (w *worker) close() error {
 	if w.env == nil {
 		return nil
@@ -137,8 +138,8 @@ func (c *Collector) agree(spec env.Spec) error {
 	if !reflect.DeepEqual(*c.spec, spec) {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Protocol, Where: spec.Name,
-			What: fmt.Sprintf("the environment describes itself differently than before: %+v, then %+v", *c.spec, spec),
-			Hint: "its description must be a function of its options alone",
+			What: fmt.Sprintf("the environment's description changed from %+v to %+v", *c.spec, spec),
+			Hint: "make its description depend on its options alone",
 		}
 	}
 	return nil

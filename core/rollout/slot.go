@@ -25,7 +25,7 @@ const (
 	valuing               // the critic's estimate of the final observation
 )
 
-// slot is one place in a vectorised environment and the episode in it.
+// slot is one slot of a vectorized environment and the episode in it.
 type slot struct {
 	phase phase
 	job   job
@@ -41,14 +41,14 @@ type slot struct {
 	tokens   []int32 // the conversation as the policy sampled it …
 	covered  int     // … and how many messages that is
 
-	asked    *request // where slots move on their own: the decision under way
+	asked    *request // the decision in progress, if each slot advances on its own
 	decision policy.Decision
 	count    int    // messages that the decision saw
-	held     bool   // the answer named no action of the environment, which was not asked
+	held     bool   // the answer named no action, so the environment was not called
 	problem  string // why, where the answer of a language model did
 	invalid  int    // such answers in a row
 	info     map[string]json.RawMessage
-	task     rl.Task // what the environment says that the episode starts from
+	task     rl.Task // what the episode starts from, according to the environment
 }
 
 // begin puts a new episode into s.
@@ -58,7 +58,7 @@ func (s *slot) begin(j job, t *rl.Trajectory, chunk int, now time.Time) {
 	t.Steps = make([]rl.Step, 0, chunk)
 }
 
-// waits reports whether s needs a decision that nobody was asked for.
+// waits reports whether s needs a decision that has not been requested.
 func (s *slot) waits() bool {
 	return (s.phase == deciding || s.phase == valuing) && s.asked == nil
 }
@@ -105,7 +105,7 @@ func (s *slot) say() {
 	})
 }
 
-// output is what the policy said: its raw output if it has one, else the
+// output returns the raw output of the policy if there is one, and otherwise the
 // action.
 func (s *slot) output() string {
 	if s.decision.Raw != "" {
@@ -124,7 +124,7 @@ func toolText(calls []rl.ToolCall) string {
 	return string(text)
 }
 
-// hear takes what an event says about the slot.
+// hear applies an event to the slot.
 func (s *slot) hear(e *env.Event) error {
 	switch e.Kind {
 	case env.EventTask:
@@ -133,7 +133,7 @@ func (s *slot) hear(e *env.Event) error {
 			err = errors.New("it comes after the start")
 		}
 		if err != nil {
-			return fmt.Errorf("the task of slot %d cannot be played: %w", e.Slot, err)
+			return fmt.Errorf("the task of slot %d is invalid: %w", e.Slot, err)
 		}
 		s.task = *task
 	case env.EventMetric:
@@ -155,14 +155,14 @@ func (s *slot) hear(e *env.Event) error {
 	return nil
 }
 
-// maxMetrics bounds the names that an episode may bring to every evaluation.
+// maxMetrics bounds the metric names of an episode.
 const maxMetrics = 64
 
-// measure takes a number about the episode.
+// measure stores a metric of the episode.
 func (s *slot) measure(e *env.Event) error {
 	var value float64
 	if err := strictjson.Unmarshal([]byte(e.Message), &value); err != nil || e.Name == "" { // JSON has no numbers that are not finite
-		return fmt.Errorf("the metric %q of slot %d is no number with a name", e.Name, e.Slot)
+		return fmt.Errorf("the metric %q of slot %d needs a name and a finite number", e.Name, e.Slot)
 	}
 	if s.t.Metrics == nil {
 		s.t.Metrics = make(map[string]float64)
@@ -218,8 +218,8 @@ func (s *slot) record(spec *env.Spec, version uint64, reward float64, flags env.
 	return &s.t.Steps[step.Index]
 }
 
-// informed adds what a policy says about its decision to what the environment
-// said, which comes first.
+// informed appends the policy's information about its decision to the
+// environment's.
 func informed(env, policy map[string]json.RawMessage) map[string]json.RawMessage {
 	if env == nil {
 		return policy

@@ -13,10 +13,10 @@ import (
 	"github.com/merit-rl/merit/internal/base/backoff"
 )
 
-// worker plays episodes in one environment. A cycle is one call of the policy
-// for all slots that have an observation and one exchange with the
-// environment for all slots, in which finished ones begin their next episode;
-// with Config.InFlight, every slot moves on when its own decision is there.
+// worker plays episodes in one environment. A cycle is one call of the policy for
+// all slots that have an observation and one exchange with the environment for all
+// slots, in which finished ones begin their next episode; with Config.InFlight,
+// each slot continues when its own decision arrives.
 type worker struct {
 	collector *Collector
 	id        int
@@ -26,15 +26,15 @@ type worker struct {
 	spec   env.Spec
 	batch  *env.Batch
 	reply  env.Reply
-	budget backoff.Budget // of starts that come to no finished episode
+	budget backoff.Budget // of starts without a finished episode
 
-	// Of the collection under way:
+	// Of the current collection:
 	queue   *queue
 	slots   []slot
 	busy    int  // slots that are not idle
 	alone   bool // the one episode in the environment is to be the only one
 	apart   bool // the last episode that began was alone
-	limit   int  // steps after which an episode is cut, those too that the environment was not asked about
+	limit   int  // steps after which an episode is cut, including those that did not reach the environment
 	chunk   int  // steps for which a trajectory allocates at once
 	version uint64
 	debug   bool
@@ -72,8 +72,8 @@ func (w *worker) run(ctx context.Context, q *queue, share int) error {
 	}
 }
 
-// turn lets the environment answer the slots that wait for it. If it fails,
-// their episodes are lost, and it is started again.
+// turn exchanges the actions of the waiting slots with the environment. If it
+// fails, their episodes are lost, and the worker restarts it.
 func (w *worker) turn(ctx context.Context) error {
 	err := w.exchange(ctx)
 	switch {
@@ -107,7 +107,7 @@ func (w *worker) fill() {
 		w.busy++
 		w.alone = alone
 		if alone && !w.apart {
-			w.budget.Progressed() // now that they are apart, healthy episodes can make progress
+			w.budget.Progressed() // healthy episodes can progress now that they are separate
 		}
 		w.apart = alone
 	}
@@ -172,7 +172,7 @@ func (w *worker) advance(ctx context.Context, s *slot, i int, flags env.Flag) {
 	}
 }
 
-// stopReason says why the episode ends with step, or "" if it goes on.
+// stopReason returns why the episode ends with step, or "" if it continues.
 func (w *worker) stopReason(s *slot, step *rl.Step) rl.StopReason {
 	switch {
 	case step.Terminated:
@@ -209,8 +209,8 @@ func (w *worker) opened(s *slot, i int) {
 }
 
 // observe makes row i of the reply the current observation of s. If the
-// environment was not asked, the observation before stands, behind what was
-// wrong with the answer.
+// environment was not called, it repeats the previous observation after a
+// description of the error in the answer.
 func (w *worker) observe(s *slot, i int) {
 	if !s.held {
 		w.see(s, i)
@@ -225,7 +225,7 @@ func (w *worker) observe(s *slot, i int) {
 	}
 }
 
-// see takes what a policy sees of row i of the reply.
+// see stores what a policy sees of row i of the reply.
 func (w *worker) see(s *slot, i int) {
 	s.text = w.reply.Text[i]
 	if !utf8.ValidString(s.text) {
@@ -235,14 +235,14 @@ func (w *worker) see(s *slot, i int) {
 	s.features, s.mask = s.arena.observation(w.reply.Features[i*nf:(i+1)*nf], w.reply.Mask[i*na:(i+1)*na])
 }
 
-// finish files the episode of s, which was played to its end.
+// finish stores the finished episode of s.
 func (w *worker) finish(s *slot, reason rl.StopReason) {
 	s.t.StopReason = reason
 	w.budget.Progressed()
 	w.leave(s)
 }
 
-// leave files the episode of s and frees the slot.
+// leave stores the episode of s and frees the slot.
 func (w *worker) leave(s *slot) {
 	w.queue.finish(s.job, s.t)
 	*s = slot{}

@@ -13,17 +13,17 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Checkpoint is everything that a run needs to go on: where it stood and the
-// learner's state as named sections of bytes, whose meaning is core/train's.
+// Checkpoint is everything that a run needs to resume: its position, and the
+// learner's state as named sections of bytes that core/train interprets.
 type Checkpoint struct {
 	Cursor   Cursor
 	Sections []Section
 	Digest   string // sha256:… of what the file holds, once it was read
 }
 
-// Cursor says where a run stood. All randomness is reached by a path from the
-// seed that begins with the iteration, so Seed and Iteration are also the
-// position of every random number generator.
+// Cursor is the position of a run. All randomness is reached by a path from the
+// seed that begins with the iteration, so Seed and Iteration are also the position
+// of every random number generator.
 type Cursor struct {
 	Seed        uint64         `json:"seed"`
 	Iteration   int            `json:"iteration"` // finished iterations
@@ -33,9 +33,9 @@ type Cursor struct {
 	Best        Standing       `json:"best"`
 	Unimproved  int            `json:"unimproved"` // validations since the best one
 	Stop        StopReason     `json:"stop,omitempty"`
-	Caution     *Caution       `json:"caution,omitempty"` // of the learner, once an alarm asked for it
-	MetricLines int            `json:"metric_lines"`      // lines of metrics.jsonl behind the checkpoint
-	SavedBytes  int64          `json:"saved_bytes"`       // bytes of trajectories/train.jsonl.zst behind the checkpoint
+	Caution     *Caution       `json:"caution,omitempty"` // of the learner, after an alarm required it
+	MetricLines int            `json:"metric_lines"`      // lines of metrics.jsonl at the checkpoint
+	SavedBytes  int64          `json:"saved_bytes"`       // bytes of trajectories/train.jsonl.zst at the checkpoint
 }
 
 // Standing is the best validation so far.
@@ -86,7 +86,7 @@ func (c *Checkpoint) encode() ([]byte, error) {
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the checkpoint cannot be encoded", Err: err, Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "cannot encode the checkpoint", Err: err, Hint: "please report it"}
 	}
 	var b bytes.Buffer
 	b.WriteString(magic)
@@ -100,16 +100,16 @@ func (c *Checkpoint) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-var errShort = errors.New("it ends early")
+var errShort = errors.New("it is truncated")
 
-// decodeCheckpoint checks the sum before it believes anything else.
+// decodeCheckpoint verifies the checksum before it reads anything else.
 func decodeCheckpoint(data []byte) (*Checkpoint, error) {
 	start := len(magic) + 4
 	if len(data) < start+sha256.Size {
 		return nil, errShort
 	}
 	if string(data[:len(magic)]) != magic {
-		return nil, errors.New("it is not a checkpoint of this version")
+		return nil, errors.New("it is not a checkpoint of this version of Merit")
 	}
 	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
@@ -148,15 +148,15 @@ func ReadCheckpoint(dir, name string) (*Checkpoint, error) {
 	}
 	c, err := decodeCheckpoint(data)
 	if err != nil {
-		hint := "restore the file from a copy, or remove it to train again from the beginning with --resume"
+		hint := "restore the file from a copy, or remove it and use --resume to train again from the beginning"
 		return nil, corrupt(path, "the checkpoint is damaged", hint, err)
 	}
 	return c, nil
 }
 
-// SaveCheckpoint writes checkpoints/last, and checkpoints/best before it if
-// the cursor stands at the best validation. It fills the cursor's counts of
-// lines and bytes. Everything that the checkpoint counts is on the disk first.
+// SaveCheckpoint writes checkpoints/last, and checkpoints/best before it if the
+// cursor is at the best validation. It fills the cursor's counts of lines and
+// bytes. It first syncs everything that the checkpoint counts to the disk.
 func (d *Dir) SaveCheckpoint(c *Checkpoint) error {
 	if err := d.begin(); err != nil {
 		return err
@@ -181,11 +181,12 @@ func (d *Dir) SaveCheckpoint(c *Checkpoint) error {
 	return d.nameWeights(c, names)
 }
 
-// maxNamed is how long a state may be that only names weights.
+// maxNamed is the largest size of a state that only names weights.
 const maxNamed = 16 << 10
 
 // nameWeights writes into the manifest which weights of an engine checkpoint c
-// stands for. A state that is a JSON object names them; any other holds them.
+// refers to. A state that is a JSON object names the weights; any other contains
+// them.
 func (d *Dir) nameWeights(c *Checkpoint, names []string) error {
 	for _, s := range c.Sections {
 		if len(s.Data) > maxNamed || !bytes.HasPrefix(s.Data, []byte("{")) || !json.Valid(s.Data) {

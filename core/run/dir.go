@@ -1,23 +1,23 @@
-// Package run is the run directory: what one training run leaves behind and
-// what a killed one needs to go on.
+// Package run reads and writes the run directory: the results of a training run,
+// and what a killed run needs to resume.
 //
 //	config.yaml                     the resolved configuration, as the last session had it
-//	manifest.json                   digests, seeds, versions, host, and the sessions that went on
-//	metrics.jsonl                   one Iteration a line; wall clock only under "time"
+//	manifest.json                   digests, seeds, versions, host, and the sessions that resumed the run
+//	metrics.jsonl                   one Iteration per line; wall clock only under "time"
 //	starts.jsonl                    where the episodes of each iteration began, hashed
-//	traces.jsonl                    what was learnt from in the place of episodes, if it was traces
-//	rubric-check.json               whether the reward goes with the quality of rubrics, if it judges those
-//	trajectories/train.jsonl.zst    selected episodes, one zstd frame an iteration
+//	traces.jsonl                    the traces that a run without an environment learned from
+//	rubric-check.json               whether the reward agrees with the quality of rubrics, if it judges rubrics
+//	trajectories/train.jsonl.zst    selected episodes, one zstd frame per iteration
 //	trajectories/<name>.jsonl.zst   evaluations, written whole
 //	checkpoints/last, best          atomic and checksummed
 //	summary.json, report.html       written when the run ends
 //	digests.json                    a digest of each line of the texts above, written when the run ends
 //	lock                            held by the process that writes
 //
-// Files that are written whole are replaced atomically; files that grow are
-// cut back to what a checkpoint counts when a run resumes. Nothing depends on
-// the wall clock but the "time" fields, manifest.json, report.html and digests.json: all other
-// bytes are the same however often a run was stopped.
+// Files that are written whole are replaced atomically; files that grow are truncated to what
+// a checkpoint counts when a run resumes. Nothing depends on the wall clock but the "time"
+// fields, manifest.json, report.html and digests.json: all other bytes are the same however
+// often a run was stopped.
 package run
 
 import (
@@ -53,8 +53,8 @@ type Dir struct {
 	path     string
 	options  Options
 	manifest Manifest
-	resumed  bool // the directory held the run already
-	goesOn   bool // the manifest has this session of it
+	resumed  bool // the directory already contained the run
+	goesOn   bool // the manifest contains this session
 	lock     *os.File
 	made     []string // what Start created, in order
 	metrics  *growing // nil until the run begins
@@ -70,8 +70,9 @@ func (d *Dir) Path() string { return d.path }
 // Manifest returns what the run began with.
 func (d *Dir) Manifest() Manifest { return d.manifest }
 
-// Record appends an iteration to metrics.jsonl, with what SaveEpisodes kept of
-// it. A summary from before a run went on is not true any more, and goes.
+// Record appends an iteration to metrics.jsonl, with the episodes that
+// SaveEpisodes kept. It removes the summary of an earlier session, which is no
+// longer true.
 func (d *Dir) Record(it Iteration) error {
 	if err := d.begin(); err != nil {
 		return err
@@ -86,7 +87,7 @@ func (d *Dir) Record(it Iteration) error {
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Numeric, Where: d.file(MetricsFile), What: "a metric is not a finite number", Err: err,
-			Hint: "lower ppo.learning_rate, or look at the last checkpoint and the log for the first odd value",
+			Hint: "lower ppo.learning_rate, or search the log and the last checkpoint for the first unusual value",
 		}
 	}
 	return d.metrics.append(append(line, '\n'))
@@ -122,12 +123,12 @@ func (d *Dir) WriteReport(html []byte) error {
 // Begun reports whether the directory holds the run: something was written.
 func (d *Dir) Begun() bool { return d.metrics != nil }
 
-// Close releases the directory. Where no run has begun, it removes what Start
-// made, so that nothing stands in the way of the next attempt.
+// Close releases the directory. If no run has begun, it removes what Start
+// created, so that the next attempt can start.
 func (d *Dir) Close() error {
 	if !d.Begun() {
 		for i := len(d.made) - 1; i >= 0; i-- {
-			_ = os.Remove(d.made[i]) // others may have put something there
+			_ = os.Remove(d.made[i]) // others may have put files there
 		}
 	}
 	if d.lock == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/merit-rl/merit/internal/base/durable"
 )
 
-// writeFile replaces path with data in one step: readers, and a process killed
-// at any moment, see the old file or the new one. A device or a pipe is written
-// as it is.
+// writeFile replaces path with data in one step: readers, and a process killed at
+// any moment, see the old file or the new one. It writes to a device or a pipe
+// directly.
 func writeFile(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		if err := os.WriteFile(path, data, 0); err != nil {
@@ -24,7 +24,7 @@ func writeFile(path string, data []byte) error {
 		return nil
 	}
 	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to // the file is replaced, and a link to it stays one
+		path = to // the target of a link is replaced, not the link
 	}
 	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return storageError(path, "cannot be written", err)
@@ -39,7 +39,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, storageError(path, "cannot be read", err)
 	}
 	if info.Size() > limit {
-		return nil, corrupt(path, "is larger than a file of its kind can be", "it is not what its name says; restore it or remove it", nil)
+		return nil, corrupt(path, "is larger than the limit for this kind of file", "restore it or remove it: its content is not what its name says", nil)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -48,24 +48,24 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// storageError says what the operating system refused and what to do about it.
+// storageError describes what the operating system refused, with a hint.
 func storageError(path, what string, err error) error {
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err}
 	switch {
 	case durable.Full(err):
 		e.Kind, e.What = fault.Exhausted, what+": the disk or a quota is full"
-		e.Hint = "free some space, then go on with --resume: nothing was half-written"
+		e.Hint = "free some space, then use --resume to continue: no file was left half-written"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = fault.Missing, "check the path"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		e.Hint = "choose a folder that this user may write to, with --out"
+		e.Hint = "choose a folder that you can write to with --out"
 	default:
 		e.Hint = "check the disk and the path"
 	}
 	return e
 }
 
-// corrupt says that stored bytes are not what was written.
+// corrupt is the error of stored bytes that differ from what was written.
 func corrupt(path, what, hint string, err error) error {
 	return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: what, Hint: hint, Err: err}
 }
@@ -103,17 +103,17 @@ func (g *growing) append(data []byte) error {
 // cut drops everything after size.
 func (g *growing) cut(size int64) error {
 	if g.size < size {
-		return corrupt(g.file.Name(), "is shorter than the last checkpoint says",
-			"the file was changed after it was written; restore it, or start a new run", nil)
+		return corrupt(g.file.Name(), "is shorter than the last checkpoint recorded",
+			"restore the file, which was changed after it was written, or start a new run", nil)
 	}
 	if err := g.file.Truncate(size); err != nil {
-		return storageError(g.file.Name(), "cannot be cut to the last checkpoint", err)
+		return storageError(g.file.Name(), "cannot be truncated to the last checkpoint", err)
 	}
 	g.size = size
 	return nil
 }
 
-// sync makes what was appended survive a loss of power.
+// sync makes appended data survive a power failure.
 func (g *growing) sync() error {
 	if err := g.file.Sync(); err != nil {
 		return storageError(g.file.Name(), "cannot be flushed to the disk", err)

@@ -9,9 +9,9 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Evaluation is the file of what one policy did on starts of a split: who
-// played what, what came of it, and each episode, so that two evaluations of the
-// same starts can be compared in pairs.
+// Evaluation is the file of an evaluation of one policy on starts of a split: the
+// player, the settings, the results and each episode, so that two evaluations of
+// the same starts can be compared in pairs.
 type Evaluation struct {
 	Format      int      `json:"format"`
 	Environment Plugin   `json:"environment"`
@@ -20,17 +20,17 @@ type Evaluation struct {
 	Split       string   `json:"split"`
 	Seed        uint64   `json:"seed"`
 	Greedy      bool     `json:"greedy"`
-	Config      string   `json:"config"` // the resolved configuration, paths from the file's folder
+	Config      string   `json:"config"` // the resolved configuration, with paths relative to the file's folder
 	Score       Score    `json:"score"`
 	Episodes    []Played `json:"episodes"` // in the order of the starts
 }
 
-// Player says who played: the configuration's policy, untrained or a plug-in's,
-// or one with the weights of a checkpoint.
+// Player is the policy that played: that of the configuration, untrained or a
+// plug-in, or one with the weights of a checkpoint.
 type Player struct {
 	Policy     *Policy `json:"plugin,omitempty"`     // nil is the embedded network
 	Checkpoint string  `json:"checkpoint,omitempty"` // sha256:… of the checkpoint; empty is the policy without training
-	From       string  `json:"from,omitempty"`       // where the checkpoint lay
+	From       string  `json:"from,omitempty"`       // path of the checkpoint
 }
 
 // String names the player for tables.
@@ -47,23 +47,23 @@ func (p Player) String() string {
 	return name
 }
 
-// Played is what counts of an episode.
+// Played is the result of an episode.
 type Played struct {
 	Start   string  `json:"start"` // equal starts are equal states
 	Scored  bool    `json:"scored"`
 	Success bool    `json:"success"`
 	Return  float64 `json:"return"`
 	Length  int     `json:"length"`
-	// Cluster is what the episode shares with others, so that they are not
-	// independent of each other; empty if that is its start.
+	// Cluster names what the episode shares with others that are not independent
+	// of it; empty if that is its start.
 	Cluster string `json:"cluster,omitempty"`
 	// Metrics are the environment's, and the reward's valid ones (see
 	// rl.Trajectory.Measured); nil in files from before they were kept.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
-// Unit is what the episode counts for in intervals and tests: its cluster, or
-// its start.
+// Unit returns the unit of the episode in intervals and tests: its cluster, or its
+// start.
 func (p Played) Unit() string { return cmp.Or(p.Cluster, p.Start) }
 
 // EvaluationFormat is the version of the file that this program writes.
@@ -87,7 +87,7 @@ func ReadEvaluation(path string) (*Evaluation, error) {
 		return nil, err
 	}
 	if err := strictjson.Unmarshal(data, e); err != nil || e.Format != EvaluationFormat || e.Score.Episodes+e.Score.Unscored != len(e.Episodes) {
-		return nil, corrupt(path, fmt.Sprintf("is no evaluation of format %d", EvaluationFormat), "write it again with the evaluate verb, or correct the path", err)
+		return nil, corrupt(path, fmt.Sprintf("is not an evaluation of format %d", EvaluationFormat), "measure the policy again, or correct the path", err)
 	}
 	return e, nil
 }

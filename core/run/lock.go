@@ -11,9 +11,9 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// acquire takes the advisory lock of a run directory, and says whether it made
-// its file. The operating system releases it when the process ends, however it
-// ends.
+// acquire takes the advisory lock of a run directory, and reports whether it
+// created the lock file. The operating system releases the lock whenever the
+// process exits or dies.
 func acquire(path string) (f *os.File, made bool, err error) {
 	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if made = err == nil; !made {
@@ -41,9 +41,9 @@ func acquire(path string) (f *os.File, made bool, err error) {
 	return nil, false, storageError(path, "cannot be locked", err)
 }
 
-// Lock takes the advisory lock of any other folder that processes share, by the
-// file at path, and returns how to release it. The error of a lock that another
-// process holds is of the kind Refused and says what, with a hint.
+// Lock takes the advisory lock of any other folder that processes share, with the
+// file at path, and returns a function that releases it. If another process holds
+// the lock, the error has the kind Refused, and the given what and hint.
 func Lock(path, what, hint string) (release func() error, err error) {
 	f, _, err := acquire(path)
 	if held := fault.As(err); held != nil && held.Kind == fault.Refused {

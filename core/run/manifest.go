@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Manifest is manifest.json: what went into a run, so that it can be run
-// again and so that a resumed run is the same run.
+// Manifest is manifest.json: the inputs of a run, to repeat the run and to check
+// that a resumed run is the same.
 type Manifest struct {
 	Format   int       `json:"format"` // of the run directory
 	Merit    string    `json:"merit"`  // version of the program
@@ -23,29 +23,30 @@ type Manifest struct {
 	Rewards  []Module  `json:"rewards"`
 	Plugins  []Plugin  `json:"plugins"`
 	Policy   *Policy   `json:"policy,omitempty"` // of a plug-in; nil for the embedded network
-	Traces   *Traces   `json:"traces,omitempty"` // that are learnt from in the place of an environment
-	// Resumed are the later sessions of the run, in order. What stands above
-	// is the first one's, and config.yaml is what the last one went on with.
+	Traces   *Traces   `json:"traces,omitempty"` // that the run learns from instead of an environment
+	// Resumed are the later sessions of the run, in order. The fields above belong
+	// to the first session, and config.yaml to the last.
 	Resumed []Session `json:"resumed,omitempty"`
 	// Checkpoints are the states of a policy whose weights an engine keeps: the
 	// last one, and the best. The engine must keep what they name.
 	Checkpoints map[string]Saved `json:"checkpoints,omitempty"`
-	// Files are the digests of every other file of a run that has ended. A run
-	// that goes on has none, and neither has one of an earlier version.
+	// Files are the digests of all other files of a finished run. A run that
+	// continues has none, and neither has one of an earlier version.
 	Files map[string]Sum `json:"files,omitempty"`
-	// Digest is that of the manifest itself, with zeros in its place. It comes last.
+	// Digest is the digest of the manifest itself, computed with zeros in its place.
+	// It comes last.
 	Digest string `json:"digest,omitempty"`
 }
 
-// Saved is a checkpoint whose weights lie elsewhere.
+// Saved is a checkpoint whose weights are stored elsewhere.
 type Saved struct {
 	Iteration int             `json:"iteration"`
-	State     json.RawMessage `json:"state"` // as the policy gave it
+	State     json.RawMessage `json:"state"` // as the policy returned it
 }
 
-// Session is a process that went on with a run.
+// Session is a process that resumed a run.
 type Session struct {
-	Iteration int       `json:"iteration"` // finished iterations when it took over
+	Iteration int       `json:"iteration"` // finished iterations when it resumed
 	Merit     string    `json:"merit"`
 	Go        string    `json:"go"`
 	Platform  string    `json:"platform"`
@@ -55,7 +56,7 @@ type Session struct {
 	Changes   []Change  `json:"changes,omitempty"`
 }
 
-// Change is a setting that a session does not share with the one before it.
+// Change is a setting that differs from that of the previous session.
 type Change struct {
 	Key    string `json:"key"` // path in config.yaml
 	Before string `json:"before"`
@@ -68,14 +69,14 @@ type Module struct {
 	Digest       string          `json:"digest"` // sha256:…
 	ABI          string          `json:"abi"`
 	StepIndexing string          `json:"step_index"`
-	Function     string          `json:"function,omitempty"` // that was chosen of a script
+	Function     string          `json:"function,omitempty"` // the chosen file of a script
 	Scores       string          `json:"scores,omitempty"`   // the function that scores, chosen or found
 	Shape        string          `json:"shape,omitempty"`    // its calling convention, such as TRL
 	Batch        int             `json:"batch,omitempty"`    // how many trajectories it gets in one call
 	With         json.RawMessage `json:"with,omitempty"`     // its parameters, a JSON object
 	Weight       float64         `json:"weight"`
-	// LoadedWithout lists what the reward asked for while it was loaded and the
-	// sandbox does not have.
+	// LoadedWithout lists what the reward requested while it was loaded and the
+	// sandbox does not provide.
 	LoadedWithout string `json:"loaded_without,omitempty"`
 }
 
@@ -104,7 +105,7 @@ func (p *Policy) String() string {
 // Format is the version of the run directory that this program writes.
 const Format = 1
 
-// NewManifest fills what the program knows by itself.
+// NewManifest returns a manifest with what the program knows itself.
 func NewManifest(version string, seed uint64) Manifest {
 	return Manifest{
 		Format: Format, Merit: version, Go: runtime.Version(),
@@ -112,7 +113,7 @@ func NewManifest(version string, seed uint64) Manifest {
 	}
 }
 
-// session returns what of m is a later session's.
+// session returns the part of m that belongs to a later session.
 func (m Manifest) session(iteration int, changes []Change) Session {
 	return Session{
 		Iteration: iteration, Merit: m.Merit, Go: m.Go, Platform: m.Platform, CPUs: m.CPUs, Host: m.Host,
@@ -120,27 +121,27 @@ func (m Manifest) session(iteration int, changes []Change) Session {
 	}
 }
 
-// same reports whether two rewards are one: its digest covers what was chosen
-// of a script.
+// same reports whether two rewards are equal: the digest covers what was chosen of
+// a script.
 func (r Module) same(o Module) bool {
 	return r.Name == o.Name && r.Digest == o.Digest && r.ABI == o.ABI && r.StepIndexing == o.StepIndexing && r.Weight == o.Weight
 }
 
-// sameAs returns what of now differs from what the run began with; each
-// difference would change the run's bytes.
+// sameAs returns the differences between now and what the run began with that
+// would change the run's bytes.
 func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 	differs := func(what, before, after string) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Invalid, Where: where,
 			What: fmt.Sprintf("%s changed since the run began: %s, now %s", what, before, after),
-			Hint: "bring back what the run began with, or start a new run in another directory",
+			Hint: "restore what the run began with, or start a new run in another directory",
 		})
 	}
 	otherPlugin := func(p, now Plugin) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Invalid, Where: where,
 			What: fmt.Sprintf("plug-in %s changed since the run began: %s, now %s", p.Name, p.Digest, now.Digest),
-			Hint: "bring back the plug-in's file, in a folder of $MERIT_PLUGINS, or, for one built into merit, resume with the same build of merit (this run: " + m.Merit + "); or start a new run in another directory",
+			Hint: "restore the plug-in's file in a folder of $MERIT_PLUGINS; for a built-in plug-in, resume with the same build of merit (this run: " + m.Merit + "); or start a new run in another directory",
 		})
 	}
 	if m.Seed != now.Seed {
@@ -159,7 +160,7 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 		differs("the policy", before, now)
 	}
 	if before, now := m.Traces.digest(), now.Traces.digest(); before != now {
-		differs("what is learnt from", before, now)
+		differs("the training data", before, now)
 	}
 	if len(m.Plugins) != len(now.Plugins) {
 		differs("the number of plug-ins", fmt.Sprint(len(m.Plugins)), fmt.Sprint(len(now.Plugins)))

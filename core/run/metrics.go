@@ -14,16 +14,16 @@ type Iteration struct {
 	OffPolicy  *OffPolicy     `json:"off_policy,omitempty"` // of runs that learn from traces
 	Validation *Score         `json:"validation,omitempty"`
 	Best       bool           `json:"best,omitempty"`    // the best validation so far
-	Alarms     []Alarm        `json:"alarms,omitempty"`  // what core/monitor saw
-	Adapted    *Caution       `json:"adapted,omitempty"` // from the next iteration on, if an alarm changed it
+	Alarms     []Alarm        `json:"alarms,omitempty"`  // alarms of core/monitor
+	Adapted    *Caution       `json:"adapted,omitempty"` // applies from the next iteration on, if an alarm changed it
 	Saved      *Frame         `json:"saved,omitempty"`
 	Time       Time           `json:"time"`
 }
 
-// Level says how urgent an alarm is.
+// Level is the urgency of an alarm.
 type Level string
 
-// The levels: to be looked at, and to be acted on.
+// The levels: look at it, and act on it.
 const (
 	Warn  Level = "warn"
 	Alert Level = "alarm"
@@ -43,15 +43,15 @@ type Alarm struct {
 	Trajectories []string `json:"trajectories,omitempty"`
 }
 
-// Caution is how far alarms have slowed a learner down: factors of its learning
+// Caution is how much alarms have slowed the learner down: factors of its learning
 // rate and of the width of its clip.
 type Caution struct {
 	Rate float64 `json:"rate"`
 	Clip float64 `json:"clip"`
 }
 
-// Outputs describes what scored episodes of an iteration did and said, beside
-// their reward: what a monitor compares the reward with.
+// Outputs describes the behavior and output of the scored episodes of an
+// iteration, which the monitor compares with the reward.
 type Outputs struct {
 	Groups     int     `json:"groups"`      // with a scored episode
 	Score      float64 `json:"score"`       // mean
@@ -59,23 +59,23 @@ type Outputs struct {
 	ScoreError float64 `json:"score_error"` // standard error of Score, groups being the units
 	Top        float64 `json:"top"`         // share of episodes with the highest score
 	EnvReward  float64 `json:"env_reward"`  // mean sum of the environment's own rewards
-	Revisits   float64 `json:"revisits"`    // share of steps in a state that the episode had been in
+	Revisits   float64 `json:"revisits"`    // share of steps in a state that the episode had visited before
 
-	// Of policies that write; 0 where they choose.
+	// For policies that write text; 0 for others.
 	Words     float64 `json:"words,omitempty"`     // mean of an episode
-	Distinct  float64 `json:"distinct,omitempty"`  // of an episode's pairs of words in a row, the share of different ones; mean
-	Different float64 `json:"different,omitempty"` // of a group's episodes, the share of different ones; mean
+	Distinct  float64 `json:"distinct,omitempty"`  // mean share of distinct pairs among an episode's consecutive words
+	Different float64 `json:"different,omitempty"` // mean share of distinct outputs in a group
 
 	Metrics map[string]float64 `json:"metrics,omitempty"` // means of what the environment and the reward measured
 }
 
-// OffPolicy says how far the policy that learns is from the one that decided,
-// over the decisions that an iteration learnt from.
+// OffPolicy measures how far the learning policy is from the policy that decided,
+// over the decisions that an iteration learned from.
 type OffPolicy struct {
 	Decisions int     `json:"decisions"`
 	Weight    float64 `json:"weight"`    // mean of what the method multiplies by
-	Effective float64 `json:"effective"` // share of decisions that the weights leave: (Σw)² ÷ (n Σw²)
-	Bounded   float64 `json:"bounded"`   // share whose weight the bound cut
+	Effective float64 `json:"effective"` // effective share of decisions under the weights: (Σw)² ÷ (n Σw²)
+	Bounded   float64 `json:"bounded"`   // share whose weight was clipped
 }
 
 // Rollout describes the episodes an iteration learned from; unscored ones
@@ -89,7 +89,7 @@ type Rollout struct {
 	Stops     map[string]int `json:"stops"`               // rl.StopReason → trajectories
 	Invalid   float64        `json:"invalid_actions"`     // share of steps
 	Discarded int            `json:"discarded,omitempty"` // unscored or resampled away
-	Stale     int            `json:"stale,omitempty"`     // steps of weights too old to learn from
+	Stale     int            `json:"stale,omitempty"`     // steps whose weights were too old to learn from
 }
 
 // Advantage describes the credit an iteration assigned.
@@ -101,8 +101,8 @@ type Advantage struct {
 	SingletonShare   float64 `json:"singleton_share"`    // of steps, alone in their anchor group
 	StepShare        float64 `json:"step_share"`         // of steps whose A_S is not 0
 	ZeroVarianceRate float64 `json:"zero_variance_rate"` // of groups whose members all score the same
-	// Moments are those of the batch by which an estimator whitened; nil = the
-	// advantages of a group depend on that group alone.
+	// Moments are those of the batch that an estimator used for whitening; nil
+	// means that the advantages of a group depend on that group alone.
 	Moments *Moments `json:"moments,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Most bytes that are read of a file that is read whole.
+// The size limits of files that are read as a whole.
 const (
 	maxJSON    = 16 << 20
 	maxMetrics = 1 << 30
@@ -44,8 +44,8 @@ func ReadSummary(dir string) (*Summary, error) {
 // ReadConfig reads the resolved configuration of the run in dir.
 func ReadConfig(dir string) ([]byte, error) { return readFile(filepath.Join(dir, ConfigFile), maxJSON) }
 
-// ReadMetrics reads the iterations of the run in dir. A last line that a kill
-// cut short is omitted.
+// ReadMetrics reads the iterations of the run in dir. It omits a last line that is
+// incomplete because the process was killed.
 func ReadMetrics(dir string) ([]Iteration, error) {
 	path := filepath.Join(dir, MetricsFile)
 	data, err := readFile(path, maxMetrics)
@@ -72,7 +72,7 @@ func readJSON(path string, v any) error {
 		return err
 	}
 	if err := strictjson.Unmarshal(data, v); err != nil {
-		return corrupt(path, "is not valid JSON of its kind", "restore the file, or start a new run", err)
+		return corrupt(path, "is not valid JSON for this file", "restore the file, or start a new run", err)
 	}
 	return nil
 }

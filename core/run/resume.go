@@ -9,9 +9,9 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Resume returns the last checkpoint, or nil if the run has none yet, and cuts
-// what was written after it, so that the run writes it again. The manifest and
-// config.yaml then say what the run goes on with.
+// Resume returns the last checkpoint, or nil if the run has none yet, and
+// truncates what was written after it, so that the run writes it again. The
+// manifest and config.yaml then hold the settings of this session.
 func (d *Dir) Resume() (*Checkpoint, error) {
 	if !d.Begun() {
 		return nil, nil
@@ -33,20 +33,20 @@ func (d *Dir) Resume() (*Checkpoint, error) {
 		return nil, err
 	}
 	if starts > d.starts.size {
-		starts = 0 // of a run from before they were kept
+		starts = 0 // of a run of an earlier version, which did not store them
 	}
 	return c, errors.Join(d.metrics.cut(size), d.starts.cut(starts), d.episodes.cut(c.Cursor.SavedBytes), d.goOn(c.Cursor.Iteration))
 }
 
-// goOn adds this session to a resumed run, once. The manifest comes first: it
-// holds what the configuration was before.
+// goOn adds this session to a resumed run, once. It writes the manifest first,
+// because that stores the previous configuration.
 func (d *Dir) goOn(iteration int) error {
 	if !d.resumed || d.goesOn {
 		return nil
 	}
 	d.goesOn = true
 	d.manifest.Resumed = append(d.manifest.Resumed, d.options.Manifest.session(iteration, d.options.Changes))
-	d.manifest.Files = nil // what follows is not what they are of
+	d.manifest.Files = nil // they do not match the data that follows
 	if err := d.writeManifest(); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (g *growing) lines(n int) (int64, error) {
 	for range n {
 		i := bytes.IndexByte(data[size:], '\n')
 		if i < 0 {
-			return g.size + 1, nil // longer than it is: cut says so
+			return g.size + 1, nil // longer than the file: cut returns an error
 		}
 		size += i + 1
 	}

@@ -124,8 +124,8 @@ func TestNothingIsLeftOfARunThatNeverBegan(t *testing.T) {
 	require.Len(t, files, 1)
 }
 
-// Promise: files of somebody else that have the names of a run's are not
-// replaced unasked, and what a run does not write is never removed.
+// Promise: files of another that have the names of a run's are not replaced
+// unasked, and what a run does not write is never removed.
 func TestFilesOfOthersAreNotReplaced(t *testing.T) {
 	path := t.TempDir()
 	mine := filepath.Join(path, run.Checkpoints, "mine.pt")
@@ -137,7 +137,7 @@ func TestFilesOfOthersAreNotReplaced(t *testing.T) {
 	for _, o.Resume = range []bool{false, true} {
 		_, err := run.Start(path, o)
 		require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Refused))
-		require.ErrorContains(t, err, "holds no run, but files that a run would replace: config.yaml")
+		require.ErrorContains(t, err, "does not contain a run, but has files that a run would replace: config.yaml")
 		require.NoFileExists(t, filepath.Join(path, run.LockFile))
 	}
 	o.Resume, o.Overwrite = false, true
@@ -155,7 +155,7 @@ func TestStartOnAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte("text"), 0o644))
 	_, err := run.Start(path, options())
-	require.EqualError(t, err, path+": is a file, and a run is a directory")
+	require.EqualError(t, err, path+": is a file; a run needs a directory")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "text", string(text))

@@ -20,14 +20,14 @@ import (
 // LineDigests, so that a change can be found by its line.
 const DigestsFile = "digests.json"
 
-// Sum is what the manifest of a finished run keeps of each of its files.
+// Sum is the entry of a file in the manifest of a finished run.
 type Sum struct {
 	Bytes  int64  `json:"bytes"`
 	Digest string `json:"digest"` // sha256:…
 }
 
-// LineDigests are those of texts, by file: the first lineDigest hexadecimal
-// digits of the SHA-256 of each line, one after the other.
+// LineDigests are the digests of the lines of texts, by file: the first lineDigest
+// hexadecimal digits of the SHA-256 of each line, one after the other.
 type LineDigests map[string]string
 
 const lineDigest = 8
@@ -35,8 +35,8 @@ const lineDigest = 8
 // texts are the files that people read.
 var texts = []string{ConfigFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile}
 
-// Seal ends a run: it writes digests.json, and into the manifest the digest of
-// every file of the run. A session that goes on with the run breaks the seal.
+// Seal finishes a run: it writes digests.json, and the digest of every file of the
+// run into the manifest. A session that resumes the run breaks the seal.
 func (d *Dir) Seal() error {
 	if err := d.begin(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (d *Dir) writeDigests() error {
 	return d.writeJSON(DigestsFile, lines)
 }
 
-// SumOf computes that of a file in the run in dir.
+// SumOf computes the Sum of a file of the run in dir.
 func SumOf(dir, name string) (Sum, error) {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	f, err := os.Open(path)
@@ -104,16 +104,17 @@ func ReadLineDigests(dir string) (LineDigests, error) {
 	return l, err
 }
 
-// ChangedLine is a line that is not what was written. Number counts from 1.
+// ChangedLine is a line that was changed after it was written. Number counts from
+// 1.
 type ChangedLine struct {
 	Number int
 	Text   string // as it is now
-	Gone   bool   // there is no such line any more
-	Added  bool   // there was no such line
+	Gone   bool   // the line no longer exists
+	Added  bool   // the line did not exist
 }
 
-// Changed returns the first line of a text in the run in dir that l does not
-// have, or nil if l cannot tell. Of the manifest l knows the lines above its
+// Changed returns the first line of a text in the run in dir that does not match
+// l, or nil if l does not show it. l covers the lines of the manifest above its
 // digests.
 func (l LineDigests) Changed(dir, name string) *ChangedLine {
 	want, ok := l[name]
@@ -122,7 +123,7 @@ func (l LineDigests) Changed(dir, name string) *ChangedLine {
 		return nil
 	}
 	if name == ManifestFile {
-		want = want[:max(len(want)-2*lineDigest, 0)] // its own digest and its end
+		want = want[:max(len(want)-2*lineDigest, 0)] // its own digest and the closing brace
 	}
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -158,7 +159,7 @@ func digestLine(line []byte) string {
 	return hex.EncodeToString(sum[:])[:lineDigest]
 }
 
-// The manifest's own digest is that of its bytes with zeros in its place.
+// The manifest's own digest is computed with zeros in its place.
 var (
 	ownDigest = regexp.MustCompile(`"digest": "sha256:([0-9a-f]{64})"\n}\n$`)
 	noDigest  = strings.Repeat("0", 2*sha256.Size)
@@ -174,16 +175,16 @@ func (m Manifest) encode() ([]byte, error) {
 	text = append(text, '\n')
 	at := ownDigest.FindSubmatchIndex(text)
 	if at == nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: ManifestFile, What: "does not end with its digest", Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: ManifestFile, What: "does not have its digest at the end", Hint: "please report it"}
 	}
 	sum := sha256.Sum256(text)
 	hex.Encode(text[at[2]:at[3]], sum[:])
 	return text, nil
 }
 
-// CheckManifest holds the bytes of the manifest in dir to the digest that they
-// end with. It returns both; stored is "" for a manifest without one, which an
-// earlier version wrote.
+// CheckManifest computes the digest of the manifest in dir and returns it with the
+// digest stored at its end; stored is "" if an earlier version wrote the manifest
+// without one.
 func CheckManifest(dir string) (stored, computed string, err error) {
 	text, err := readFile(filepath.Join(dir, ManifestFile), maxJSON)
 	if err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Options say how a run directory is opened for writing.
+// Options are how a run directory is opened for writing.
 type Options struct {
-	Config   []byte   // config.yaml, resolved, as the run goes on from here
+	Config   []byte   // the resolved config.yaml of this session
 	Manifest Manifest // of the run as it would be now
-	// Resume goes on with the run that the directory holds; where it holds
-	// none, because the run was killed before it began, it starts one.
+	// Resume resumes the run in the directory. If there is none, because the run
+	// was killed before it began, Start begins one.
 	Resume bool
-	// Changes are the settings that a resumed run goes on with and did not
-	// have before. They are kept in the manifest.
+	// Changes are the settings of a resumed run that differ from before. The
+	// manifest stores them.
 	Changes []Change
-	// Overwrite replaces the run that the directory holds.
+	// Overwrite replaces the run in the directory.
 	Overwrite bool
 }
 
-// Start opens path for writing, as o says, and locks it. A new run begins with
-// the first thing that is written into it: until then a run that is replaced
-// stays as it was, and Close leaves nothing behind.
+// Start opens path for writing with the options o, and locks it. A new run begins
+// with the first write: until then a run to be replaced stays unchanged, and Close
+// leaves nothing behind.
 func Start(path string, o Options) (*Dir, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a file, and a run is a directory",
+			Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a file; a run needs a directory",
 			Hint: "choose another name with --out",
 		}
 	}
@@ -66,9 +66,10 @@ func missing(path string) (dirs []string) {
 	}
 }
 
-// open looks whether the directory holds a run, and opens it if it is to go on.
-// A directory whose lock is new never held one: files of a run's names are then
-// somebody else's, such as a config.yaml that was written by hand.
+// open checks whether the directory contains a run, and opens it to resume it. A
+// directory whose lock file is new never contained a run: files with names of a
+// run's files then belong to the user, such as a config.yaml that was written by
+// hand.
 func (d *Dir) open(newLock bool) error {
 	d.removeLeftovers()
 	before, err := ReadManifest(d.path)
@@ -85,7 +86,7 @@ func (d *Dir) open(newLock bool) error {
 		return d.openFiles()
 	case holds && !d.options.Overwrite:
 		return &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "holds a run already",
+			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "already contains a run",
 			Hint: "resume it with --resume, replace it with --force, or choose another directory with --out",
 		}
 	case !holds && newLock && !d.options.Overwrite:
@@ -95,7 +96,7 @@ func (d *Dir) open(newLock bool) error {
 		}
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path,
-			What: "holds no run, but files that a run would replace: " + strings.Join(files, ", "),
+			What: "does not contain a run, but has files that a run would replace: " + strings.Join(files, ", "),
 			Hint: "choose another directory with --out, or replace them with --force",
 		}
 	}

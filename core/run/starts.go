@@ -35,8 +35,8 @@ func (d *Dir) RecordStarts(s EpisodeStarts) error {
 	return d.starts.append(append(line, '\n'))
 }
 
-// ReadStarts reads starts.jsonl of the run in dir, line by line. A run from
-// before they were kept has none.
+// ReadStarts reads starts.jsonl of the run in dir, line by line. A run of an
+// earlier version has none.
 func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
 	path := filepath.Join(dir, StartsFile)
 	return func(yield func(EpisodeStarts, error) bool) {
@@ -53,13 +53,13 @@ func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
 		for number := 1; ; number++ {
 			line, err := r.ReadBytes('\n')
 			if err == io.EOF {
-				return // a line that a kill cut short is none
+				return // an incomplete line of a killed process does not count
 			}
 			var s EpisodeStarts
 			if err != nil {
 				err = storageError(path, "cannot be read", err)
 			} else if err = strictjson.Unmarshal(line, &s); err != nil {
-				err = corrupt(fmt.Sprintf("%s:%d", path, number), "is not a line of starts", "restore the file, or start a new run", err)
+				err = corrupt(fmt.Sprintf("%s:%d", path, number), "has a line that does not describe a start", "restore the file, or start a new run", err)
 			}
 			if !yield(s, err) || err != nil {
 				return
@@ -68,25 +68,25 @@ func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
 	}
 }
 
-// Starts says how far the starts of the test episodes are new.
+// Starts is how many starts of the test episodes are new.
 type Starts struct {
 	Episodes int `json:"episodes"` // of the test, each policy
 	Distinct int `json:"distinct"` // starts among them
-	// Clusters is of how many tasks they are, where intervals and test take the
-	// episodes of one together; 0 = they take those of one start together.
+	// Clusters is the number of tasks, if intervals and test cluster episodes by
+	// task; 0 means that they cluster by start.
 	Clusters int `json:"clusters,omitempty"`
-	// InTraining and InValidation are how many of the distinct starts episodes
-	// of training and of validation began in too; nil = it was not kept.
+	// InTraining and InValidation are how many of the distinct starts episodes of
+	// training and of validation began in too; nil = it was not recorded.
 	InTraining   *int `json:"in_training,omitempty"`
 	InValidation *int `json:"in_validation,omitempty"`
 }
 
-// Seen reports whether training or validation has met a start of the test.
+// Seen reports whether training or validation used a start of the test.
 func (s Starts) Seen() bool {
 	return s.InTraining != nil && *s.InTraining > 0 || s.InValidation != nil && *s.InValidation > 0
 }
 
-// String says it in one or two sentences, for people.
+// String describes s in one or two sentences, for people.
 func (s Starts) String() string {
 	var b strings.Builder
 	switch {
@@ -99,11 +99,11 @@ func (s Starts) String() string {
 	}
 	switch {
 	case s.InTraining == nil || s.InValidation == nil:
-		b.WriteString("; whether training has seen them was not kept.")
+		b.WriteString("; the run did not record whether training used them.")
 	case !s.Seen():
-		b.WriteString("; neither training nor validation has seen one of them.")
+		b.WriteString("; neither training nor validation used any of them.")
 	default:
-		fmt.Fprintf(&b, "; training has seen %d of them and validation %d: the environment does not keep its splits apart.", *s.InTraining, *s.InValidation)
+		fmt.Fprintf(&b, "; training used %d of them and validation %d: the environment's splits overlap.", *s.InTraining, *s.InValidation)
 	}
 	return b.String()
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Summary is summary.json: what a finished run found.
+// Summary is summary.json: the results of a finished run.
 type Summary struct {
 	Stop       StopReason `json:"stop"`
 	Iterations int        `json:"iterations"`
@@ -14,8 +14,8 @@ type Summary struct {
 	EnvSteps   uint64     `json:"env_steps"`
 	Episodes   uint64     `json:"episodes"`
 
-	// Baseline and Trained play the same starts of the test split, of which
-	// Starts says how far they are new.
+	// Baseline and Trained play the same starts of the test split, and Starts is
+	// how many of them are new.
 	Baseline Result  `json:"baseline"`
 	Trained  Result  `json:"trained"`
 	PValue   float64 `json:"p_value"`      // of the difference in sampled success, two-sided
@@ -29,7 +29,7 @@ type Summary struct {
 	Time    Elapsed           `json:"time"`
 }
 
-// Result is a policy's score when it samples, and when it takes its likeliest
+// Result is a policy's score when it samples, and when it takes its most likely
 // action.
 type Result struct {
 	Score
@@ -42,7 +42,7 @@ type Elapsed struct {
 	Evaluation float64 `json:"evaluation"`
 }
 
-// StopReason says why training ended.
+// StopReason is why training ended.
 type StopReason string
 
 // The closed set of reasons.
@@ -51,7 +51,7 @@ const (
 	StopPlateau    StopReason = "plateau"    // validation stopped improving
 	StopIterations StopReason = "iterations" // all iterations are done
 	StopSteps      StopReason = "env_steps"  // the budget of environment steps is used up
-	StopAlarm      StopReason = "alarm"      // a monitor's red flag, where monitor.on_alarm is stop
+	StopAlarm      StopReason = "alarm"      // a red flag of the monitor, if monitor.on_alarm is stop
 )
 
 // Interval is a 95 % confidence interval: low, high.
@@ -68,8 +68,8 @@ type Score struct {
 	Episodes        int      `json:"episodes"` // scored
 	Unscored        int      `json:"unscored"`
 	DistinctStarts  int      `json:"distinct_starts"`
-	// Clusters is in how many the intervals took the episodes to fall where these
-	// are not their starts; see Played.
+	// Clusters is the number of clusters in the intervals if episodes are not
+	// clustered by start; see Played.
 	Clusters int      `json:"clusters,omitempty"`
 	Metrics  []Metric `json:"metrics,omitempty"` // of the environment and the reward, by name
 }
@@ -107,9 +107,9 @@ func (s Score) Metric(name string) (Metric, bool) {
 // maxNames bounds how many metrics a summary of many episodes has.
 const maxNames = 256
 
-// Widespread returns the names of the metrics that a summary has, in order, out
-// of how many episodes have each: all, or, of a reward that names them by the
-// episode, the 256 that most have.
+// Widespread returns the names of the metrics that a summary has, in order, given
+// how many episodes have each: all of them, or the 256 most frequent ones if a
+// reward uses different names in each episode.
 func Widespread(episodes map[string]int) []string {
 	names := slices.Sorted(maps.Keys(episodes))
 	if len(names) > maxNames {

@@ -12,15 +12,15 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// TracesFile lists the traces that a run learnt from, a TraceLine a line.
+// TracesFile lists the traces that a run learned from, one TraceLine per line.
 const TracesFile = "traces.jsonl"
 
-// Traces says what traces a run learns from in the place of episodes that it
-// plays. TracesFile lists them.
+// Traces describes the traces that a run learns from instead of its own episodes.
+// TracesFile lists them.
 type Traces struct {
 	Query  string         `json:"query"`
 	Now    time.Time      `json:"now"`    // what the query's times are relative to
-	Method string         `json:"method"` // how it is corrected for who decided then
+	Method string         `json:"method"` // how learning corrects for the policy that decided
 	Digest string         `json:"digest"` // sha256:… of ids and digests
 	Traces int            `json:"traces"`
 	Tasks  map[string]int `json:"tasks"` // by split
@@ -28,22 +28,23 @@ type Traces struct {
 	Calls    int            `json:"calls"`              // answered
 	Learnt   int            `json:"learnt"`             // of those, fit to learn from
 	Skipped  map[string]int `json:"skipped,omitempty"`  // the others, by reason
-	Unknown  int            `json:"unknown,omitempty"`  // learnt from without a recorded log-probability
-	Unscored int            `json:"unscored,omitempty"` // traces that were left out because nobody has scored them
+	Unknown  int            `json:"unknown,omitempty"`  // learned from without a recorded log-probability
+	Unscored int            `json:"unscored,omitempty"` // traces that were left out because they have no score
 
 	Oldest  time.Time `json:"oldest"`   // start of the first trace
 	Newest  time.Time `json:"newest"`   // … and of the last
 	AgeDays float64   `json:"age_days"` // median, when the run began
 }
 
-// String says in a sentence or two what was learnt from and how old it is.
+// String describes in one or two sentences what the run learned from and how old
+// it is.
 func (t *Traces) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, %.3g days old in the median; %d of %d calls are learnt from by %s",
+	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, median age %.3g days; %d of %d calls are used for learning by %s",
 		t.Traces, t.Tasks["train"]+t.Tasks["validation"]+t.Tasks["test"], t.Tasks["validation"]+t.Tasks["test"],
 		t.Oldest.Format(time.DateOnly), t.Newest.Format(time.DateOnly), t.AgeDays, t.Learnt, t.Calls, t.Method)
 	if t.Unscored > 0 {
-		fmt.Fprintf(&b, "; %d traces without a reward are left out", t.Unscored)
+		fmt.Fprintf(&b, "; %d traces have no reward and are left out", t.Unscored)
 	}
 	return b.String() + "."
 }
@@ -62,7 +63,7 @@ type TraceLine struct {
 	Group   string    `json:"group"`
 	Split   string    `json:"split"`
 	Start   time.Time `json:"start"`
-	Digest  string    `json:"digest"` // of what is learnt from: conversation, decisions, recorded reward
+	Digest  string    `json:"digest"` // of the conversation, decisions and recorded reward
 	Outcome string    `json:"outcome,omitempty"`
 	Score   *float64  `json:"score,omitempty"` // as recorded
 	Calls   int       `json:"calls"`
@@ -89,7 +90,7 @@ func (d *Dir) WriteTraces(lines []TraceLine) error {
 	return writeFile(d.file(TracesFile), text.Bytes())
 }
 
-// ReadTraces reads the traces that the run in dir learnt from.
+// ReadTraces reads the traces that the run in dir learned from.
 func ReadTraces(dir string) ([]TraceLine, error) {
 	path := filepath.Join(dir, TracesFile)
 	data, err := readFile(path, maxMetrics)

@@ -13,15 +13,15 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Frame is what trajectories/train.jsonl.zst holds of an iteration: a frame of
-// its own, behind those of the iterations before.
+// Frame describes the episodes of an iteration in trajectories/train.jsonl.zst:
+// one zstd frame after those of earlier iterations.
 type Frame struct {
 	Episodes int    `json:"episodes"`
 	Bytes    int    `json:"bytes"`
 	Digest   string `json:"digest"` // sha256:… of the frame
 }
 
-// SaveEpisodes appends training episodes, one zstd frame for all of them, to
+// SaveEpisodes appends training episodes as one zstd frame to
 // trajectories/train.jsonl.zst. Equal episodes give equal bytes.
 func (d *Dir) SaveEpisodes(episodes []*rl.Trajectory) error {
 	if len(episodes) == 0 {
@@ -40,8 +40,8 @@ func (d *Dir) SaveEpisodes(episodes []*rl.Trajectory) error {
 
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
 
-// WriteEpisodes writes trajectories/<name>.jsonl.zst whole. The summary will
-// have its digest.
+// WriteEpisodes writes trajectories/<name>.jsonl.zst as a whole. The summary will
+// contain its digest.
 func (d *Dir) WriteEpisodes(name string, episodes []*rl.Trajectory) error {
 	frame, err := pack(episodes)
 	if err := errors.Join(err, d.begin()); err != nil {
@@ -56,7 +56,7 @@ func (d *Dir) WriteEpisodes(name string, episodes []*rl.Trajectory) error {
 
 func pack(episodes []*rl.Trajectory) ([]byte, error) {
 	var frame bytes.Buffer
-	// One worker: the bytes must not depend on the machine's processors.
+	// One worker: the bytes must not depend on the number of CPUs.
 	z, err := zstd.NewWriter(&frame, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func pack(episodes []*rl.Trajectory) ([]byte, error) {
 		if err := enc.Encode(t); err != nil {
 			return nil, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Numeric, Where: t.ID, What: "cannot be stored", Err: err,
-				Hint: "a reward or a policy gave a number that is not finite",
+				Hint: "check the rewards and the policy: one returned a number that is not finite",
 			}
 		}
 	}
@@ -81,20 +81,21 @@ func pack(episodes []*rl.Trajectory) ([]byte, error) {
 // SaveConfig selects the training episodes that trajectories/ keeps. Rules
 // add up; an episode is kept once.
 type SaveConfig struct {
-	// Every keeps each Nth episode of the run; 0 keeps none by this rule.
+	// Every keeps each Nth episode of the run; 0 turns this rule off.
 	Every int `yaml:"every" json:"every" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 	// Failed keeps every episode without a score.
 	Failed bool `yaml:"failed" json:"failed"`
-	// Best and Worst keep that many episodes of each iteration by score.
-	Best  int `yaml:"best" json:"best" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
+	// Best is how many of the best-scored episodes of each iteration are kept.
+	Best int `yaml:"best" json:"best" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
+	// Worst is how many of the worst-scored episodes of each iteration are kept.
 	Worst int `yaml:"worst" json:"worst" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
-	// Groups keeps that many whole groups of each iteration, those with the
-	// largest advantages first. Only of a whole group can it be shown, and
-	// computed again, how a step came by its advantage.
+	// Groups is how many whole groups of each iteration are kept, those with the
+	// largest advantages first. Merit can explain and recompute the advantage of a
+	// step only if the whole group is kept.
 	Groups int `yaml:"groups" json:"groups" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 }
 
-// DefaultSaveConfig keeps what explains a run without filling a disk.
+// DefaultSaveConfig keeps enough to explain a run without filling a disk.
 func DefaultSaveConfig() SaveConfig {
 	return SaveConfig{Every: 500, Failed: true, Best: 1, Worst: 1, Groups: 1}
 }

@@ -119,8 +119,8 @@ func (c *chunks) remember(chunk []item) error {
 		if c.seen[t.Group] {
 			return &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: c.in.Name(),
-				What: fmt.Sprintf("group %q comes again in %s, far from its other members", t.Group, t.ID),
-				Hint: "this reward compares the members of a group: sort the file by group",
+				What: fmt.Sprintf("group %q occurs again in %s, far from its other members", t.Group, t.ID),
+				Hint: "sort the file by group: this reward compares the members of a group",
 			}
 		}
 	}

@@ -220,13 +220,13 @@ func (d *Doubts) Warnings() []Warning {
 	if d.again > 0 {
 		all = append(all, Warning{
 			DuplicateIDs, fmt.Sprintf("%d of %d rows have an id that another row has, such as %.60q", d.again, d.rows, d.twice),
-			"results are told apart by their ids: give each row its own",
+			"give each row its own id: results are identified by it",
 		})
 	}
 	if s := d.stranger; d.strange > 0 {
 		all = append(all, Warning{
 			UnknownRole, fmt.Sprintf("%d of %d rows have a role that Merit does not know: messages[%d].role of row %d (%.60q) is %.40q", d.strange, d.rows, s.message, s.row+1, s.id, s.role),
-			"such messages reach the reward, and they are neither part of an answer nor a step: write assistant for what the policy says",
+			"use the role assistant for the policy's messages; messages with an unknown role reach the reward, but count neither as an answer nor as a step",
 		})
 	}
 	all = append(all, d.forgets...)
@@ -237,8 +237,8 @@ func (d *Doubts) Warnings() []Warning {
 	}
 	if d.compares != "" && !d.together {
 		all = append(all, Warning{
-			GroupsOfOne, fmt.Sprintf("%s compares the members of a group, and every one of %d rows is alone in its group", d.compares, d.rows),
-			"give the rows of one prompt the same group",
+			GroupsOfOne, fmt.Sprintf("%s compares the members of a group, but each of %d rows is alone in its group", d.compares, d.rows),
+			"give all rows of a prompt the same group",
 		})
 	}
 	if d.scores >= cmp.Or(d.LeastConstant, leastConstant) && !d.varied {
@@ -251,7 +251,7 @@ func (d *Doubts) Warnings() []Warning {
 }
 
 func constantHint(lists bool) string {
-	hint := "nothing can be learned from a constant: check that the reward reads what the rows have"
+	hint := "check that the reward reads the columns of the rows: a constant score teaches nothing"
 	if lists {
 		hint += "; a reward that compares the completions of a prompt needs --batch group"
 	}
@@ -260,15 +260,15 @@ func constantHint(lists bool) string {
 
 func forgets(e *reward.Entry) Warning {
 	return Warning{
-		ForgottenState, fmt.Sprintf("the file of %s keeps a number between calls (%s), and here every evaluation begins with the same one", e.Function, strings.Join(e.Counts, ", ")),
-		"give the reward what it counts as a column of the data, or as a parameter by --with",
+		ForgottenState, fmt.Sprintf("the file of %s keeps a number between calls (%s), but every evaluation starts from the same memory, so the number never changes", e.Function, strings.Join(e.Counts, ", ")),
+		"pass the count to the reward as a column of the data, or as a parameter with --with",
 	}
 }
 
 func nothingFills(p asked, columns []string) Warning {
-	what := fmt.Sprintf("%s has a parameter %s, and no row has such a column", p.function, p.Name)
+	what := fmt.Sprintf("%s has a parameter %s, but no row has a column of that name", p.function, p.Name)
 	if p.Need != reward.Required {
-		what += "; it keeps its default"
+		what += "; it has its default value"
 	}
 	hint := "the columns are: " + strings.Join(columns[:min(len(columns), mostNames)], ", ")
 	if len(columns) == 0 {

@@ -55,10 +55,10 @@ func TestUnfilledParameters(t *testing.T) {
 	}}}
 	rows := []string{`{"prompt":"q","completion":"a","solution":"4","ground_truth":"4"}`, `{"prompt":"q","completion":"a","solution":"4","level":1}`}
 	require.Equal(t, []scoring.Warning{{
-		Kind: scoring.UnfilledParameter, What: "answer_reward has a parameter solutoin, and no row has such a column; it keeps its default",
+		Kind: scoring.UnfilledParameter, What: "answer_reward has a parameter solutoin, but no row has a column of that name; it has its default value",
 		Hint: "did you mean solution? the columns are: ground_truth, solution",
 	}}, warnings(t, info, rows, 0, 1))
-	require.EqualError(t, lacking(t, info, rows[:1]), "answer_reward has a parameter level, and no row has such a column, so the reward cannot be called")
+	require.EqualError(t, lacking(t, info, rows[:1]), "answer_reward has a parameter level, but no row has a column of that name, so the reward cannot be called")
 	require.NoError(t, lacking(t, info, rows))
 	bare := warnings(t, info, []string{`{"prompt":"q","completion":"a"}`}, 1)
 	require.Len(t, bare, 3)
@@ -72,7 +72,7 @@ func TestSettingsAreNotParametersOfRows(t *testing.T) {
 	require.Empty(t, warnings(t, info, []string{`{"prompt":"q","completion":"a","answer":"4"}`}, 1))
 	got := warnings(t, info, []string{`{"prompt":"q","completion":"a","solution":"4"}`}, 1)
 	require.Len(t, got, 1)
-	require.Equal(t, "f has a parameter solutoin, and no row has such a column; it keeps its default", got[0].What)
+	require.Equal(t, "f has a parameter solutoin, but no row has a column of that name; it has its default value", got[0].What)
 	require.Equal(t, "did you mean solution? the columns are: solution", got[0].Hint)
 	require.NoError(t, lacking(t, info, []string{`{"prompt":"q","completion":"a"}`}))
 }
@@ -123,10 +123,10 @@ func TestRolesAndIDs(t *testing.T) {
 	}
 	got := warnings(t, reward.Info{}, []string{row("a", "human"), row("b", "critic"), row("c", "judge"), row("c", "tool"), row("a", "user"), row("a", "ipython")}, 0, 1)
 	require.Equal(t, []scoring.Warning{
-		{Kind: scoring.DuplicateIDs, What: `3 of 6 rows have an id that another row has, such as "a"`, Hint: "results are told apart by their ids: give each row its own"},
+		{Kind: scoring.DuplicateIDs, What: `3 of 6 rows have an id that another row has, such as "a"`, Hint: "give each row its own id: results are identified by it"},
 		{
 			Kind: scoring.UnknownRole, What: `2 of 6 rows have a role that Merit does not know: messages[1].role of row 2 ("b") is "critic"`,
-			Hint: "such messages reach the reward, and they are neither part of an answer nor a step: write assistant for what the policy says",
+			Hint: "use the role assistant for the policy's messages; messages with an unknown role reach the reward, but count neither as an answer nor as a step",
 		},
 	}, got)
 	require.Empty(t, warnings(t, reward.Info{}, []string{`{"prompt":"q","completion":"a"}`, `{"prompt":"q","completion":"a"}`}, 0, 1), "ids that Merit made up")

@@ -71,7 +71,7 @@ func (p *pipeline) group() {
 	if p.broken { // other members may have been on their way
 		g.wrong = &fault.Error{
 			Boundary: fault.Data, Kind: fault.Interrupted, Retry: true,
-			What: fmt.Sprintf("the input broke off inside group %q", g.name), Hint: "send the whole group again",
+			What: fmt.Sprintf("the input ended inside group %q", g.name), Hint: "send the whole group again",
 		}
 		g.refuse()
 	}
@@ -94,7 +94,7 @@ func (p *pipeline) batched(g *open, x *slot) bool {
 		g.wrong = &fault.Error{
 			Boundary: fault.Data, Kind: fault.Exhausted,
 			What: fmt.Sprintf("a batch of %d lines has more than %d lines or %d bytes", p.Batch, p.MaxGroup, p.Bytes-int64(p.MaxLine)),
-			Hint: "take a smaller batch, or ask the operator for larger limits",
+			Hint: "use a smaller batch, or ask the operator for larger limits",
 		}
 		g.refuse()
 		return true
@@ -116,7 +116,7 @@ func (g *open) lack(line int) {
 	}
 	g.wrong = &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid,
-		What: fmt.Sprintf("line %d cannot be read and may belong to group %q, which is compared as a whole", line, g.name),
+		What: fmt.Sprintf("line %d cannot be read and may belong to group %q, which the reward compares as a whole", line, g.name),
 		Hint: fmt.Sprintf("correct line %d and send the whole group again, in another request", line),
 	}
 	g.refuse()
@@ -162,8 +162,8 @@ func (r *recent) again(name string) *fault.Error {
 	if r.known[h] {
 		return &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid,
-			What: fmt.Sprintf("group %q comes again, behind another group", name),
-			Hint: "this reward compares the members of a group: send them one after the other",
+			What: fmt.Sprintf("group %q occurs again after another group", name),
+			Hint: "send the members of a group one after the other: this reward compares them",
 		}
 	}
 	if len(r.ring) < remembered {

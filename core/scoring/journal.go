@@ -66,8 +66,8 @@ func (j *journal) kept(chunk []item, whole func([]item, int) int) ([][]byte, err
 		if string(record[9:25]) != sumText(x.sum) {
 			return nil, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: j.path,
-				What: fmt.Sprintf("result %d is not of the line of %s that is in its place now", j.results+1, x.ID),
-				Hint: "resume with the data as it was up to there, or remove the file to begin anew",
+				What: fmt.Sprintf("result %d does not belong to the line that %s now has in its place", j.results+1, x.ID),
+				Hint: "restore the data up to that line and resume, or remove the file to start over",
 			}
 		}
 		all = append(all, bytes.TrimSuffix(record[prefix:], []byte("\n")))
@@ -125,7 +125,7 @@ func (j *journal) record() ([]byte, error) {
 func (j *journal) unreadable(err error) error {
 	return &fault.Error{
 		Boundary: fault.Storage, Kind: fault.Corrupt, Where: j.path, What: "cannot be read", Err: err,
-		Hint: "check the disk, or remove the file to begin anew",
+		Hint: "check the disk, or remove the file to start over",
 	}
 }
 
@@ -170,8 +170,8 @@ func (j *journal) finish(path string) error {
 	if j.earlier != nil {
 		if _, err := j.record(); err == nil {
 			return &fault.Error{
-				Boundary: fault.Data, Kind: fault.Invalid, Where: j.path, What: fmt.Sprintf("holds more than the %d results of the data", j.results),
-				Hint: "resume with the data as it was, or remove the file to begin anew",
+				Boundary: fault.Data, Kind: fault.Invalid, Where: j.path, What: fmt.Sprintf("contains more results than the data has rows, %d", j.results),
+				Hint: "restore the data and resume, or remove the file to start over",
 			}
 		}
 		if err := j.cut(j.end); err != nil {

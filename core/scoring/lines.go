@@ -36,7 +36,7 @@ func (l *lines) next() (line jsonl.Line, bad, err error) {
 		if length > l.most {
 			return jsonl.Line{Number: l.number}, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Exhausted,
-				What: fmt.Sprintf("the line has %d bytes, more than %d", length, l.most),
+				What: fmt.Sprintf("the line has %d bytes; the limit is %d", length, l.most),
 				Hint: "send shorter conversations, or ask the operator for a larger limit",
 			}, nil
 		}

@@ -29,8 +29,8 @@ func ReadResults(in *jsonl.Reader) (all []Result, err error) {
 		err = strictjson.Unmarshal(text, &r)
 		if what := r.problem(); err != nil || what != "" {
 			return nil, &fault.Error{
-				Boundary: fault.Data, Kind: fault.Invalid, Where: in.At(l.Number), What: "is no result: " + what, Err: err,
-				Hint: "give a file of results as an evaluation writes it",
+				Boundary: fault.Data, Kind: fault.Invalid, Where: in.At(l.Number), What: "is not a result: " + what, Err: err,
+				Hint: "give a results file that an evaluation wrote",
 			}
 		}
 		all = append(all, r)
@@ -43,7 +43,7 @@ func (r *Result) problem() string {
 	case r.ID == "" || r.Outcome == "":
 		return "it has no id or no outcome"
 	case (r.Outcome == reward.Scored) != (r.Score != nil):
-		return "it has a score without the outcome scored, or the other way round"
+		return "it has a score but its outcome is not scored, or the reverse"
 	}
 	return ""
 }

@@ -148,7 +148,7 @@ func TestResumeRefuses(t *testing.T) {
 	fresh.Resume = false
 	_, err = into(data, fresh, false, 1, forever)
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Refused))
-	require.ErrorContains(t, err, "out.jsonl.part: holds results of a pass that was stopped")
+	require.ErrorContains(t, err, "out.jsonl.part: contains results of a pass that was stopped")
 
 	other := target
 	other.Settings = append(settings("sha256:b", "6"), scoring.Setting{Name: "map id", Value: "qid"})
@@ -159,9 +159,9 @@ func TestResumeRefuses(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 
 	_, err = into(strings.Replace(data, `"id7"`, `"id7","new":1`, 1), target, false, 1, forever)
-	require.ErrorContains(t, err, "out.jsonl.part: result 8 is not of the line of id7 that is in its place now")
+	require.ErrorContains(t, err, "out.jsonl.part: result 8 does not belong to the line that id7 now has in its place")
 	_, err = into(strings.Join(strings.SplitAfter(data, "\n")[:10], ""), target, false, 1, forever)
-	require.ErrorContains(t, err, "holds more than the 10 results of the data")
+	require.ErrorContains(t, err, "contains more results than the data has rows, 10")
 	require.Equal(t, before, read(t, kept.Path))
 
 	foreign := scoring.Target{Path: filepath.Join(t.TempDir(), "x"), Resume: true}

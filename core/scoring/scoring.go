@@ -120,7 +120,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 	summary.Skipped, summary.WithoutGroundTruth = reader.bad, reader.truth.without
 	summary.Skipped.First = append([]jsonl.BadLine{}, reader.bad.First...) // a list in JSON, too, if empty
 	if summary.Trajectories == 0 {
-		none := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: in.Name(), What: "there are no trajectories", Hint: "give one JSON object with messages a line"}
+		none := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: in.Name(), What: "there are no trajectories", Hint: "give one JSON object with messages per line"}
 		return nil, errors.Join(reader.bad.Err(in.Name()), none)
 	}
 	return summary, nil
@@ -147,7 +147,7 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 	for i, text := range kept {
 		var result Result
 		if err := strictjson.Unmarshal(text, &result); err != nil {
-			return fmt.Errorf("the result of %s that was kept: %w", chunk[i].ID, err)
+			return fmt.Errorf("the stored result of %s: %w", chunk[i].ID, err)
 		}
 		summary.add(result)
 		summary.Kept++

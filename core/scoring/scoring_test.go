@@ -108,7 +108,7 @@ func TestScatteredGroup(t *testing.T) {
 	}
 	data.WriteString(line("last", "g", "x"))
 	_, _, err := run(t, data.String(), true, 2)
-	require.ErrorContains(t, err, `data.jsonl: group "g" comes again in last`)
+	require.ErrorContains(t, err, `data.jsonl: group "g" occurs again in last`)
 	_, _, err = run(t, data.String(), false, 2)
 	require.NoError(t, err)
 }

@@ -115,7 +115,7 @@ func TestStreamBadLines(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `line 2: id must not be an array
 {"id":"a","outcome":"scored","score":4,"step_outputs":[],"metrics":{},"reason":"","fuel":4}
-line 4: the line has 8263 bytes, more than 4096
+line 4: the line has 8263 bytes; the limit is 4096
 line 5: not a trajectory: invalid character 'o' in literal null (expecting 'u')
 {"id":"b","outcome":"trap","score":null,"step_outputs":[],"metrics":{},"reason":"unreachable","fuel":0}
 `, out.String())
@@ -148,8 +148,8 @@ func TestStreamBadGroups(t *testing.T) {
 	require.Contains(t, lines[40], `"id":"a","outcome":"scored","score":2`)
 	require.Contains(t, lines[41], `"id":"b","outcome":"scored","score":2`)
 	require.Contains(t, lines[42], `"id":"c","outcome":"scored","score":1`)
-	require.Equal(t, `line 44: group "1" comes again, behind another group`, lines[43])
-	require.Equal(t, `line 45: group "1" comes again, behind another group`, lines[44])
+	require.Equal(t, `line 44: group "1" occurs again after another group`, lines[43])
+	require.Equal(t, `line 45: group "1" occurs again after another group`, lines[44])
 	require.Contains(t, lines[45], `"id":"f","outcome":"scored","score":1`)
 }
 
@@ -201,7 +201,7 @@ func TestStreamLostMember(t *testing.T) {
 			case g == "!":
 				require.Contains(t, a, "not a trajectory")
 			default:
-				require.Equal(t, fmt.Sprintf("line %d: line %d cannot be read and may belong to group %q, which is compared as a whole", i+1, c.named, g), a, c.groups)
+				require.Equal(t, fmt.Sprintf("line %d: line %d cannot be read and may belong to group %q, which the reward compares as a whole", i+1, c.named, g), a, c.groups)
 			}
 		}
 		require.Equal(t, c.scored, scored.String(), c.groups)
@@ -299,7 +299,7 @@ func TestStreamBrokenInput(t *testing.T) {
 		require.Contains(t, out.String(), `"id":"a","outcome":"scored"`)
 		if group {
 			require.Equal(t, 1, summary.Trajectories)
-			require.Contains(t, out.String(), `line 2: the input broke off inside group "g"`)
+			require.Contains(t, out.String(), `line 2: the input ended inside group "g"`)
 		} else {
 			require.Equal(t, 2, summary.Trajectories)
 		}

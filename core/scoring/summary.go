@@ -102,6 +102,6 @@ func (s *Summary) Unscored() error {
 		Boundary: fault.Sandbox, Kind: fault.Unscored,
 		What: fmt.Sprintf("%d of %d evaluations have no score (%s); first:\n%s",
 			missing, s.Trajectories, strings.Join(counts, ", "), strings.Join(s.examples, "\n")),
-		Hint: "a failed reward is never 0: treat these as missing, or correct the reward",
+		Hint: "treat these as missing, or correct the reward: a failed reward is never 0",
 	}
 }

@@ -59,7 +59,7 @@ func (t *truth) warning(use reward.Use, in *jsonl.Reader, whole bool) error {
 	}
 	what := "the reward reads ground_truth"
 	if use == reward.UseUnknown {
-		what = "if the reward reads ground_truth, it finds nothing"
+		what = "if the reward reads ground_truth, the column is missing"
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Missing, Where: in.Name(),

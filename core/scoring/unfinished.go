@@ -79,7 +79,7 @@ func (r *Run) DoFile(ctx context.Context, in *jsonl.Reader, t Target) (*Summary,
 
 func (r *Run) doDevice(ctx context.Context, in *jsonl.Reader, t Target) (*Summary, error) {
 	if t.Resume {
-		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: t.Path, What: "is not a regular file, so nothing was kept to resume", Hint: "score from the beginning"}
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: t.Path, What: "is not a regular file, so there are no saved results to resume", Hint: "start from the beginning"}
 	}
 	out, err := jsonl.Create(t.Path, nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func openJournal(t Target) (*journal, error) {
 
 func (j *journal) open(t Target) error {
 	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return j.refused("another process writes these results", "wait for it or stop it, or write elsewhere")
+		return j.refused("another process is writing these results", "wait for it, stop it, or write elsewhere")
 	}
 	want, err := t.header()
 	if err != nil {
@@ -139,13 +139,13 @@ func (j *journal) open(t Target) error {
 	}
 	var old header
 	if err != nil || strictjson.Unmarshal(found, &old) != nil || old.Merit != title {
-		return j.refused("is not of a pass that this version can resume", "remove the file, or write elsewhere")
+		return j.refused("was not written by a version of Merit that this one can resume", "remove the file, or write elsewhere")
 	}
 	if !t.Resume {
 		if _, err := j.record(); err != nil {
 			return j.begin(want)
 		}
-		return &Unfinished{Path: j.path, Err: j.refused("holds results of a pass that was stopped", "resume that pass, or remove the file to begin anew")}
+		return &Unfinished{Path: j.path, Err: j.refused("contains results of a pass that was stopped", "resume that pass, or remove the file to start over")}
 	}
 	j.end = int64(len(found))
 	return differences(j.path, old.Settings, t.Settings)
@@ -179,7 +179,7 @@ func differences(path string, old, now []Setting) error {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: name,
 			What: fmt.Sprintf("was %s when %s began and is %s now", before, path, after),
-			Hint: "resume with the earlier value, or remove the file to begin anew",
+			Hint: "resume with the earlier value, or remove the file to start over",
 		})
 	}
 	for _, s := range now {

@@ -13,7 +13,7 @@ import (
 // 58 (1895) 240–242.
 func Pearson(x, y []float64) (r float64, ok bool) {
 	if len(x) != len(y) {
-		panic("stats: pairs differ in number")
+		panic("stats: the two slices differ in length")
 	}
 	if constant(x) || constant(y) {
 		return 0, false
@@ -41,7 +41,7 @@ func Spearman(x, y []float64) (rho float64, ok bool) { return Pearson(Ranks(x), 
 // Shapes: x, y [pairs], finite.
 func MeanAbsoluteDifference(x, y []float64) float64 {
 	if len(x) != len(y) {
-		panic("stats: pairs differ in number")
+		panic("stats: the two slices differ in length")
 	}
 	sum := 0.0
 	for i := range x {

@@ -57,7 +57,7 @@ func Mean(x []float64) (mean, low, high float64) {
 // the exact binomial form.
 func McNemar(a, b []bool) float64 {
 	if len(a) != len(b) {
-		panic("stats: pairs differ in number")
+		panic("stats: the two slices differ in length")
 	}
 	onlyA, onlyB := 0, 0
 	for i := range a {

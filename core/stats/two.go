@@ -83,7 +83,7 @@ func SignedRank(difference []float64) float64 {
 	for _, r := range ranks {
 		variance += float64(r * r)
 	}
-	// Doubled ranks step by 2 between neighbours: half a step is 1 here, and 2 in the
+	// Doubled ranks step by 2 between neighbors: half a step is 1 here, and 2 in the
 	// difference of both sums.
 	z := max(0, math.Abs(float64(2*up-all))-2) / math.Sqrt(variance)
 	return min(1, math.Erfc(z/math.Sqrt2)) // 2·Φ(−z), also where it is below 1e-16

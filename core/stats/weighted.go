@@ -7,9 +7,9 @@ import (
 )
 
 // Weighted returns the weighted mean Σwx ÷ Σw and its Student t interval at
-// Confidence, by the linearisation of the ratio over clusters: what
-// self-normalised importance sampling estimates. With fewer than two clusters,
-// or no weight, it is the mean itself, or 0.
+// Confidence, by the linearization of the ratio over clusters: what
+// self-normalized importance sampling estimates. With fewer than two clusters, or
+// no weight, it is the mean itself, or 0.
 //
 // Shapes: x, w [len(c)], w ≥ 0. Source: Owen, Monte Carlo theory, methods and
 // examples (2013), section 9.2; for clusters Cochran, Sampling Techniques (1977),
@@ -49,7 +49,7 @@ func (c Clusters) WeightedShare(success []bool, w []float64) (share, low, high f
 
 // WeightedDifference returns Σbx ÷ Σb − Σax ÷ Σa, two estimates from the same
 // observations, with its interval at Confidence and the two-sided p-value of the
-// hypothesis that there is none, by the linearisation over clusters.
+// hypothesis that there is none, by the linearization over clusters.
 //
 // Shapes: x, a, b [len(c)], a, b ≥ 0.
 func (c Clusters) WeightedDifference(x, a, b []float64) (difference, low, high, p float64) {

@@ -28,8 +28,8 @@ func TestEqualWeights(t *testing.T) {
 	require.InDelta(t, 60, stats.Effective(w), 1e-9)
 }
 
-// Promise: the interval of an estimate from somebody else's decisions covers what
-// is true, about as often as it says.
+// Promise: the interval of an estimate from another's decisions covers what is
+// true, about as often as it says.
 func TestWeightedIntervalsCover(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const rounds, n, p = 400, 200, 0.8 // the policy takes the better of two actions with chance p, where 0.5 was

@@ -13,49 +13,50 @@ import (
 
 // Config is the train section: how long, how it is judged, when it stops.
 type Config struct {
-	// Iterations is the most that the run does.
+	// Iterations is the maximum number of iterations.
 	Iterations int `yaml:"iterations" json:"iterations" resume:"free" jsonschema:"minimum=0" hint:"use 0 (evaluate only) or more"`
-	// EnvSteps ends the run with the iteration that brings training to that many
-	// steps of the environment; 0 = never. It is how runs are compared whose
-	// episodes are not equally long.
+	// EnvSteps ends the run with the iteration in which training reaches this number
+	// of environment steps; 0 means never. Use it to compare runs whose episodes
+	// have different lengths.
 	EnvSteps int `yaml:"env_steps" json:"env_steps" jsonschema:"minimum=0" hint:"use 0 (off) or a number of steps"`
-	// EvaluateEvery is how many iterations lie between two validations.
+	// EvaluateEvery is the number of iterations between two validations.
 	EvaluateEvery int `yaml:"evaluate_every" json:"evaluate_every" jsonschema:"minimum=1"`
-	// ValidationEpisodes are played, by sampling, in each validation; it
-	// decides the best checkpoint and the early stop.
+	// ValidationEpisodes is the number of episodes in each validation, with sampled
+	// actions. Validation decides the best checkpoint and early stopping.
 	ValidationEpisodes int `yaml:"validation_episodes" json:"validation_episodes" jsonschema:"minimum=1" hint:"use 1 or more; 500 gives ±4 points"`
-	// TestEpisodes are played once at the end for the final table, by each of
-	// the untrained and the trained policy, on starts of the test split.
+	// TestEpisodes is the number of episodes on the test split that the untrained
+	// and the trained policy each play at the end, for the final table.
 	TestEpisodes int `yaml:"test_episodes" json:"test_episodes" jsonschema:"minimum=1" hint:"use 1 or more; 1000 gives ±3 points"`
-	// TargetSuccess stops the run once validation reaches it; 0 = never.
+	// TargetSuccess stops the run when validation reaches this success rate; 0 means
+	// never.
 	TargetSuccess float64 `yaml:"target_success" json:"target_success" jsonschema:"minimum=0,maximum=1" hint:"use a share from 0 (off) to 1"`
-	// Patience stops the run after that many validations without a better
-	// one; 0 = never.
+	// Patience stops the run after this many validations without a better one; 0
+	// means never.
 	Patience int `yaml:"patience" json:"patience" jsonschema:"minimum=0" hint:"use 0 (off) or a number of validations"`
-	// SuccessScore: an episode that the environment terminated with a score
-	// above it is a success.
+	// SuccessScore is the score above which an episode that the environment
+	// terminated counts as a success.
 	SuccessScore float64 `yaml:"success_score" json:"success_score"`
-	// Cluster says which episodes are not independent of each other, so that
-	// intervals and tests take them together: start are those from one start, task
-	// those of one task, by its id up to the first slash, such as all that were
-	// about one rubric.
+	// Cluster says which episodes depend on each other, so that intervals and tests
+	// treat them as one cluster: those from the same start, or those of the same
+	// task. The part of an id before the first slash names the task, such as a
+	// rubric.
 	Cluster Cluster `yaml:"cluster" json:"cluster" jsonschema:"enum=start,enum=task"`
-	// Expect says, by the name of a metric (or success, return, length), between
-	// which two numbers a baseline should lie: what a measurement holds them to.
+	// Expect gives for a metric (or success, return, length) the two numbers between
+	// which a baseline must be. Measurements check it.
 	Expect map[string]any `yaml:"expect" json:"expect" resume:"free"`
-	// CheckpointEvery is how many iterations lie between two checkpoints.
+	// CheckpointEvery is the number of iterations between two checkpoints.
 	CheckpointEvery int `yaml:"checkpoint_every" json:"checkpoint_every" jsonschema:"minimum=1"`
-	// Resample is how often an iteration replaces groups whose members all
-	// score the same (dynamic sampling, arXiv 2503.14476); 0 = never.
+	// Resample is how often an iteration replaces groups whose members all have the
+	// same score (dynamic sampling, arXiv 2503.14476); 0 means never.
 	Resample int `yaml:"resample" json:"resample" jsonschema:"minimum=0,maximum=100" hint:"use 0 (off) to 100"`
-	// SkipZero leaves steps whose advantage is 0 out of the update: they have
-	// no gradient but the entropy bonus's, and often are most of a batch.
+	// SkipZero leaves steps with advantage 0 out of the update. Their only gradient
+	// is that of the entropy bonus, and they are often most of a batch.
 	SkipZero bool `yaml:"skip_zero" json:"skip_zero"`
-	// MaxStaleness is how many updates old the weights may be that decided a
-	// step; from older steps nothing is learnt.
+	// MaxStaleness is how many updates old the weights that decided a step may be.
+	// Training ignores older steps.
 	MaxStaleness int `yaml:"max_staleness" json:"max_staleness" jsonschema:"minimum=0" hint:"use 0 (only the newest weights) or more"`
-	// Restarts is how often a policy that was lost, its process or its engine,
-	// is opened again and the run goes on from its last checkpoint.
+	// Restarts is how often Merit reopens a policy that was lost (its process or its
+	// engine) and resumes the run from the last checkpoint.
 	Restarts int `yaml:"restarts" json:"restarts" resume:"free" jsonschema:"minimum=0,maximum=100"`
 }
 
@@ -91,7 +92,7 @@ func (c Config) Expected(name string) (*run.Interval, error) {
 	}
 	var two []float64
 	if err := strictjson.Unmarshal(text, &two); err != nil || len(two) != 2 || two[0] > two[1] {
-		return nil, errors.New("is not two numbers in order")
+		return nil, errors.New("must be two numbers in ascending order")
 	}
 	return &run.Interval{two[0], two[1]}, nil
 }

@@ -42,7 +42,7 @@ func (e *evaluation) estimated(weights []float64) {
 // of it; after is nil if nobody can say.
 func (before *estimate) improved(after *evaluation) (test string, p float64) {
 	if after == nil {
-		return "none: the policy cannot say how likely it decides as somebody else did", 1
+		return "none: the policy cannot compute the probability of another policy's decisions", 1
 	}
 	x := make([]float64, len(before.success))
 	for i, success := range before.success {

@@ -115,8 +115,8 @@ func LearnerState(c *run.Checkpoint) ([]byte, error) {
 	data, ok := c.Section(learnerSection)
 	if !ok {
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it holds no learner's state",
-			Hint: "it was written by another version of merit; train again in a new directory",
+			Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it does not contain a learner state",
+			Hint: "train again in a new directory: another version of merit wrote this checkpoint",
 		}
 	}
 	return data, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
-// mortal is a learner whose engine goes away: when fail says so, a call
-// returns an error and what was learnt since the last Save is gone.
+// mortal is a learner whose engine goes away: when fail says so, a call returns an
+// error and what was learned since the last Save is gone.
 type mortal struct {
 	policy.Learner
 	fail   func(call string) error
@@ -135,8 +135,8 @@ func (a aged) Act(ctx context.Context, o []policy.Observation, d []policy.Decisi
 	return err
 }
 
-// Promise: nothing is learnt from steps of weights that are too old, and they
-// are counted.
+// Promise: nothing is learned from steps of weights that are too old, and they are
+// counted.
 func TestStaleSteps(t *testing.T) {
 	testneeds.NotShort(t)
 	for most, stale := range map[int]bool{1: true, 2: false} {

@@ -17,8 +17,8 @@ import (
 // function of the plan, the policy's weights, the environment and the rewards.
 type Player interface {
 	// Play plays a plan, whose Groups and Members may be 0 as in rollout.Plan.
-	// OnProgress, which may be nil, is told how far it is; calls are serialised.
-	// It returns nil if it plays recordings by which the policy cannot be measured.
+	// OnProgress, which may be nil, is told how far it is; calls are serialized. It
+	// returns nil if it plays recordings by which the policy cannot be measured.
 	Play(ctx context.Context, plan rollout.Plan, onProgress func(rollout.Progress)) (*Played, error)
 	// Close ends what plays.
 	Close() error

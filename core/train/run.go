@@ -38,7 +38,7 @@ func Run(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*run.Summary
 		if restarts == s.Train.Restarts || !fault.Retryable(err) {
 			return summary, err
 		}
-		deps.Log.WarnContext(ctx, "the policy was lost; the run goes on from its last checkpoint", "cause", err)
+		deps.Log.WarnContext(ctx, "the policy was lost; continuing from the last checkpoint", "cause", err)
 	}
 }
 
@@ -158,10 +158,10 @@ func (l *loop) record(ctx context.Context, it *iteration) error {
 func interrupted(dir *run.Dir, l *loop) error {
 	e := &fault.Error{
 		Boundary: fault.CLI, Kind: fault.Interrupted, Where: dir.Path(),
-		What: "stopped before the run began; nothing was written", Hint: "start it again, with --resume or without",
+		What: "stopped before the run began; nothing was written", Hint: "run the command again, with or without --resume",
 	}
 	if dir.Begun() {
-		e.What, e.Hint = "stopped before the run went on; the last checkpoint is kept", "resume it with --resume"
+		e.What, e.Hint = "stopped before the run resumed; the last checkpoint is kept", "resume it with --resume"
 	}
 	if l != nil && l.cursor.MetricLines > 0 {
 		e.What = fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", l.cursor.Iteration)

@@ -64,7 +64,7 @@ func TestNewStarts(t *testing.T) {
 	none := 0
 	require.Equal(t, run.Starts{Episodes: 60, Distinct: 60, InTraining: &none, InValidation: &none}, summary.Starts)
 	require.Equal(t, "exact McNemar, paired by start, two-sided", summary.Test)
-	require.Contains(t, summary.Starts.String(), "neither training nor validation has seen one of them")
+	require.Contains(t, summary.Starts.String(), "neither training nor validation used any of them")
 }
 
 // Promise: an environment that ignores the split does not get a table of
@@ -81,11 +81,11 @@ func TestStartsThatWereSeen(t *testing.T) {
 	require.Positive(t, *s.InTraining)
 	require.Positive(t, *s.InValidation)
 	require.True(t, s.Seen())
-	require.Contains(t, s.String(), fmt.Sprintf("training has seen %d of them and validation %d", *s.InTraining, *s.InValidation))
+	require.Contains(t, s.String(), fmt.Sprintf("training used %d of them and validation %d", *s.InTraining, *s.InValidation))
 	require.Contains(t, summary.Test, "sign-flip")
 	html, err := os.ReadFile(filepath.Join(path, run.ReportFile))
 	require.NoError(t, err)
-	require.Contains(t, string(html), "does not keep its splits apart")
+	require.Contains(t, string(html), "splits overlap")
 	require.NotContains(t, string(html), "No decision")
 
 	again := t.TempDir()
@@ -120,7 +120,7 @@ func TestStartsThatWereNotKept(t *testing.T) {
 			summary, err := trainIn(t.Context(), t, path, settings(), deps(), true)
 			require.NoError(t, err)
 			require.Nil(t, summary.Starts.InTraining)
-			require.Contains(t, summary.Starts.String(), "was not kept")
+			require.Contains(t, summary.Starts.String(), "did not record")
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestServersNameFlagsAlike(t *testing.T) {
 	}
 	c := newConsole()
 	require.Equal(t, 2, c.Run(context.Background(), []string{"traces", "proxy", "--key-env", "NAME"}))
-	require.Contains(t, c.err.String(), "no upstream is named")
+	require.Contains(t, c.err.String(), "the model server is not set")
 	c = newConsole()
 	require.Zero(t, c.Run(context.Background(), []string{"traces", "proxy", "--help"}))
 	require.NotContains(t, c.out.String(), " --key-env")

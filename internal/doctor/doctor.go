@@ -86,7 +86,7 @@ func vectorsFound(context.Context) (State, string, string) {
 	case runtime.GOARCH != "amd64":
 		return Slower, runtime.GOARCH, "the fast kernels of the embedded learner need AVX2 (amd64)"
 	case !cpu.X86.HasAVX2 || !cpu.X86.HasFMA:
-		return Slower, "no AVX2 with FMA", "use a processor from 2013 or later; in a virtual machine, let it see the processor's features"
+		return Slower, "no AVX2 with FMA", "use a CPU from 2013 or later; in a virtual machine, pass the CPU's features through"
 	}
 	return OK, "AVX2, FMA", ""
 }
@@ -94,7 +94,7 @@ func vectorsFound(context.Context) (State, string, string) {
 // kernelFound reports whether Merit can ask for the pages that a reward has
 // written (PAGEMAP_SCAN), or must copy the whole memory after each evaluation.
 func kernelFound(context.Context) (State, string, string) {
-	const fix = "Linux 6.7 or later restores only the memory that a reward has written"
+	const fix = "use Linux 6.7 or later, where Merit restores only the memory that a reward has written"
 	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return Slower, runtime.GOOS, fix
@@ -133,7 +133,7 @@ func cacheFound(folder string) (State, string, string) {
 func interpreterFound(i interpreter.Interpreter) (State, string, string) {
 	folder := interpreter.Folder()
 	if folder == "" {
-		return Missing, "there is no folder to keep it in", "set MERIT_HOME to a folder, then run merit " + i.Name + " install"
+		return Missing, "there is no folder to install it in", "set MERIT_HOME to a folder, then run merit " + i.Name + " install"
 	}
 	if _, err := i.Load(folder); err != nil {
 		return Missing, "not installed", "merit " + i.Name + " install"

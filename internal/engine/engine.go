@@ -33,7 +33,7 @@ func SkyRL() Engine {
 	return Engine{Name: "skyrl", Title: "SkyRL 0.4.0 (Tinker API, JAX)", License: "Apache-2.0", Port: 8000, Tinker: true, script: "skyrl_server.py"}
 }
 
-// Llama answers with a quantised model, and trains nothing.
+// Llama answers with a quantized model, and trains nothing.
 func Llama() Engine {
 	return Engine{Name: "llama.cpp", Title: "llama.cpp (OpenAI API, xllamacpp)", License: "MIT", Port: 8080, script: "llama_server.py"}
 }
@@ -51,7 +51,7 @@ func Find(name string) (Engine, error) {
 		names = append(names, e.Name)
 	}
 	return Engine{}, &fault.Error{
-		Boundary: fault.Config, Kind: fault.Invalid, What: fmt.Sprintf("%q is not an engine of this version", name),
+		Boundary: fault.Config, Kind: fault.Invalid, What: fmt.Sprintf("this version of Merit has no engine %q", name),
 		Hint: "use one of " + strings.Join(names, ", "), Allowed: names,
 	}
 }
@@ -89,7 +89,7 @@ func (e Engine) Installed(folder string) error {
 	}
 	f := &fault.Error{Boundary: fault.Model, Kind: fault.Missing, Where: filepath.Join(folder, e.Name), Err: &Missing{e}, Hint: "install it"}
 	if err == nil {
-		f.What, f.Hint = "holds other packages than this version of Merit was tested with", "install it again"
+		f.What, f.Hint = "contains other packages than this version of Merit was tested with", "install it again"
 	}
 	return f
 }

@@ -59,7 +59,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, e.Tinker)
 	_, err = engine.Find("vllm")
-	require.EqualError(t, err, `"vllm" is not an engine of this version`)
+	require.EqualError(t, err, `this version of Merit has no engine "vllm"`)
 	require.Equal(t, "use one of skyrl, llama.cpp", fault.As(err).Hint)
 }
 
@@ -91,9 +91,9 @@ func TestModelThatIsNotThere(t *testing.T) {
 	require.NoError(t, os.WriteFile(gguf, nil, 0o600))
 	options := engine.InstallOptions{Folder: folder}
 	_, err := engine.SkyRL().Model(t.Context(), gguf, options)
-	require.ErrorContains(t, err, "serves a Hugging Face folder (config.json, *.safetensors, tokenizer), which is not there")
+	require.ErrorContains(t, err, "serves a Hugging Face folder (config.json, *.safetensors, tokenizer), which does not exist at this path")
 	_, err = engine.Llama().Model(t.Context(), folder, options)
-	require.ErrorContains(t, err, "serves a file in GGUF format, which is not there")
+	require.ErrorContains(t, err, "serves a file in GGUF format, which does not exist at this path")
 	require.Contains(t, fault.As(err).Hint, engine.SmolLM2)
 
 	m, err := engine.Llama().Model(t.Context(), gguf, options)

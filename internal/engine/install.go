@@ -16,7 +16,7 @@ import (
 type InstallOptions struct {
 	Folder string       // where engines are kept
 	Python string       // a program; "" looks for one
-	Say    func(string) // is told each step before it begins; may be nil
+	Say    func(string) // receives each step before it begins; may be nil
 }
 
 func (o InstallOptions) say(step string) {
@@ -45,11 +45,11 @@ func (e Engine) Install(ctx context.Context, o InstallOptions) error {
 		return unwritable(env, err)
 	}
 	with := newInstaller(ctx, python)
-	o.say("making a Python environment with " + python)
-	if err := run(ctx, with.environment(env), "a Python without venv needs it installed (Debian: apt-get install python3.12-venv)"); err != nil {
+	o.say("creating a Python environment with " + python)
+	if err := run(ctx, with.environment(env), "install the venv module of Python if it is missing (Debian: apt-get install python3.12-venv)"); err != nil {
 		return err
 	}
-	o.say("fetching the packages of " + e.Title)
+	o.say("downloading the packages of " + e.Title)
 	if err := fetch(ctx, with, env, e.Name, ""); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func fetch(ctx context.Context, with installer, env, name, target string) error 
 	if err := os.WriteFile(list, lock(name), 0o600); err != nil {
 		return unwritable(list, err)
 	}
-	return run(ctx, with.packages(env, list, target), "it needs the network, or a cache that has the packages; what it says is above")
+	return run(ctx, with.packages(env, list, target), "check the network, or use a cache that has the packages; the tool's output is above")
 }
 
 // run runs a program that fetches or makes something.
@@ -100,6 +100,6 @@ func lastOf(text string) string {
 func unwritable(where string, err error) error {
 	return &fault.Error{
 		Boundary: fault.Storage, Kind: fault.Refused, Where: where, What: "cannot be written", Err: err,
-		Hint: "choose a folder that can be, and has room for a gigabyte",
+		Hint: "choose a folder that you can write to, with a gigabyte of free space",
 	}
 }

@@ -18,8 +18,8 @@ func (s *Server) launch(e Engine, m Model, o Options) error {
 	socket, port, err := listen(o.Port)
 	if err != nil {
 		return &fault.Error{
-			Boundary: fault.Model, Kind: fault.Refused, Where: "port " + strconv.Itoa(o.Port), What: "cannot be listened on", Err: err,
-			Hint: "stop the server that has it, or choose another port",
+			Boundary: fault.Model, Kind: fault.Refused, Where: "port " + strconv.Itoa(o.Port), What: "is not available", Err: err,
+			Hint: "stop the server that uses it, or choose another port",
 		}
 	}
 	defer socket.Close()

@@ -24,7 +24,7 @@ type Model struct {
 // folder hf and its source.
 func ModelFolder(folder, name string) string { return filepath.Join(folder, "models", name) }
 
-// Model returns a model given by path or as SmolLM2, which is fetched, and
+// Model returns a model given by path or as SmolLM2, which Merit downloads, and
 // converted for SkyRL, the first time. The engine is installed.
 func (e Engine) Model(ctx context.Context, given string, o InstallOptions) (Model, error) {
 	if given == SmolLM2 {
@@ -41,8 +41,8 @@ func (e Engine) Model(ctx context.Context, given string, o InstallOptions) (Mode
 	}
 	if info, err := os.Stat(needed); err != nil || info.IsDir() {
 		return Model{}, &fault.Error{
-			Boundary: fault.Model, Kind: fault.Missing, Where: given, What: fmt.Sprintf("%s serves %s, which is not there", e.Title, what),
-			Hint: "give its path, or " + SmolLM2 + ", which is fetched",
+			Boundary: fault.Model, Kind: fault.Missing, Where: given, What: fmt.Sprintf("%s serves %s, which does not exist at this path", e.Title, what),
+			Hint: "give its path, or " + SmolLM2 + ", which Merit downloads",
 		}
 	}
 	return Model{Name: path, Path: path}, nil
@@ -56,7 +56,7 @@ func (e Engine) smolLM2(ctx context.Context, o InstallOptions) (string, error) {
 		return append(found, "")[0]
 	}
 	if find() == "" {
-		o.say("fetching SmolLM2-135M-Instruct (93 MB)")
+		o.say("downloading SmolLM2-135M-Instruct (93 MB)")
 		err := whole(filepath.Join(home, "package"), func(scratch string) error {
 			return fetch(ctx, newInstaller(ctx, e.Python(o.Folder)), e.environment(o.Folder), SmolLM2, scratch)
 		})
@@ -66,7 +66,7 @@ func (e Engine) smolLM2(ctx context.Context, o InstallOptions) (string, error) {
 	}
 	source := find()
 	if source == "" {
-		return "", &fault.Error{Boundary: fault.Model, Kind: fault.Corrupt, Where: home, What: "holds no model", Hint: "remove the folder and try again"}
+		return "", &fault.Error{Boundary: fault.Model, Kind: fault.Corrupt, Where: home, What: "does not contain a model", Hint: "remove the folder and try again"}
 	}
 	if !e.Tinker {
 		return source, nil
@@ -75,7 +75,7 @@ func (e Engine) smolLM2(ctx context.Context, o InstallOptions) (string, error) {
 	if _, err := os.Stat(folder); err == nil {
 		return folder, nil
 	}
-	o.say("converting it for SkyRL: 32 bits a weight, 540 MB (20 s)")
+	o.say("converting it for SkyRL: 32 bits per weight, 540 MB (20 s)")
 	return folder, whole(folder, func(scratch string) error {
 		return run(ctx, []string{e.Python(o.Folder), "-I", filepath.Join(o.Folder, e.Name, "convert.py"), source, scratch}, "install the engine again")
 	})

@@ -20,8 +20,8 @@ func findPython(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		if version := pythonVersion(ctx, given); version != wanted {
 			return "", &fault.Error{
-				Boundary: fault.Config, Kind: fault.Invalid, Where: given, What: "is not Python " + wanted + " but " + cmp.Or(version, "no Python that runs"),
-				Hint: "name the program of a Python " + wanted,
+				Boundary: fault.Config, Kind: fault.Invalid, Where: given, What: "is not Python " + wanted + " but " + cmp.Or(version, "not a Python that runs"),
+				Hint: "give the path of a Python " + wanted,
 			}
 		}
 		return program(given), nil
@@ -32,8 +32,8 @@ func findPython(ctx context.Context, given string) (string, error) {
 		}
 	}
 	return "", &fault.Error{
-		Boundary: fault.Model, Kind: fault.Missing, What: "there is no Python " + wanted + " on PATH, among those of pyenv or of uv",
-		Hint: "install one (Debian 13 and Ubuntu 24.04: apt-get install python3.12-venv; any system: pip install uv && uv python install 3.12), or name its program",
+		Boundary: fault.Model, Kind: fault.Missing, What: "there is no Python " + wanted + " on PATH, in pyenv or in uv",
+		Hint: "install one (Debian 13 and Ubuntu 24.04: apt-get install python3.12-venv; any system: pip install uv && uv python install 3.12), or give its path",
 	}
 }
 

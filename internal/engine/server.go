@@ -70,7 +70,7 @@ func (s *Server) Err() error {
 	text, _ := os.ReadFile(s.Log) // what cannot be read is not shown
 	return &fault.Error{
 		Boundary: fault.Model, Kind: fault.Crashed, Where: s.Log,
-		What: fmt.Sprintf("the server has ended (%v); its last words:\n%s", s.err, lastOf(string(text))), Hint: "all that it said is in this file",
+		What: fmt.Sprintf("the server has exited (%v); the end of its log:\n%s", s.err, lastOf(string(text))), Hint: "see this file for its whole log",
 	}
 }
 

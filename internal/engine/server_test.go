@@ -23,7 +23,7 @@ import (
 )
 
 // The test binary stands in for the Python of an engine: run as one, it is a server
-// that behaves as the file behaviour beside it says.
+// that behaves as the file behavior beside it says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "-I" {
 		stand(os.Args[3:])
@@ -160,7 +160,7 @@ func TestOneServer(t *testing.T) {
 	_, err = started(t, e, folder, nil)
 	require.ErrorContains(t, err, "another process uses this folder")
 	_, err = started(t, e, folder, func(o *engine.Options) { o.Data, o.Port = t.TempDir(), first.Port })
-	require.ErrorContains(t, err, "cannot be listened on")
+	require.ErrorContains(t, err, "is not available")
 
 	first.Kill()
 	_, err = started(t, e, folder, func(o *engine.Options) { o.Port = first.Port })

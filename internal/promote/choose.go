@@ -12,16 +12,16 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Environment variables of a user of promoted policies.
+// Environment variables for promoted policies.
 const (
-	PolicyVariable   = "MERIT_POLICY"   // who plays where nothing else says so, as Choose reads it
-	PoliciesVariable = "MERIT_POLICIES" // the folder of named policies; "policies" in the working directory without it
+	PolicyVariable   = "MERIT_POLICY"   // the default policy, as Choose reads it
+	PoliciesVariable = "MERIT_POLICIES" // the folder of named policies; default "policies" in the working directory
 )
 
-// Baseline behind an @ chooses the policy that was there before anybody trained.
+// Baseline, after an @, selects the policy from before any training.
 const Baseline = "baseline"
 
-// Root is the folder in which named policies lie, each a promotion folder.
+// Root returns the folder of named policies, each of which is a promotion folder.
 func Root(getenv func(string) string) string {
 	if root := getenv(PoliciesVariable); root != "" {
 		return root
@@ -29,8 +29,8 @@ func Root(getenv func(string) string) string {
 	return "policies"
 }
 
-// Folder is the promotion folder that a name or a path stands for: what has a
-// slash, is . or .. or such a folder is a path.
+// Folder returns the promotion folder for a name or a path. A word with a slash, ".",
+// "..", or the path of a promotion folder is a path.
 func Folder(name string, getenv func(string) string) string {
 	if strings.ContainsRune(name, '/') || name == "." || name == ".." || Is(name) {
 		return name
@@ -38,9 +38,9 @@ func Folder(name string, getenv func(string) string) string {
 	return filepath.Join(Root(getenv), name)
 }
 
-// NameOf is what a policy for an environment is called where nobody says: the
-// last part of the plug-in's name or path. It is empty where that is no name, as
-// of "..".
+// NameOf returns the default name of a policy for an environment: the last part of the
+// plug-in's name or path. It is empty if that is not a name, as for
+// "..".
 func NameOf(plugin string) string {
 	name := filepath.Base(plugin)
 	if name == "." || name == ".." || name == string(filepath.Separator) {
@@ -49,7 +49,7 @@ func NameOf(plugin string) string {
 	return name
 }
 
-// List returns the states of all named policies, by name.
+// List returns the states of all named policies, sorted by name.
 func List(getenv func(string) string) (names []string, states []*State, err error) {
 	root := Root(getenv)
 	entries, err := os.ReadDir(root)
@@ -68,9 +68,9 @@ func List(getenv func(string) string) (names []string, states []*State, err erro
 	return names, states, errors.Join(problems...)
 }
 
-// Choose says who plays by a word: the name of a policy or its folder, as it is
-// promoted; NAME@baseline for the policy that was there before; NAME@2 for a
-// version. State is nil for any other path that exists, of a run or a checkpoint.
+// Choose returns the policy for a word: the name of a policy or its folder, as promoted;
+// NAME@baseline for the policy from before any training; NAME@2 for a version. State is
+// nil for any other existing path, of a run or a checkpoint.
 func Choose(word string, getenv func(string) string) (*State, error) {
 	if _, err := os.Stat(word); err == nil && !Is(word) {
 		return nil, nil
@@ -93,7 +93,7 @@ func Choose(word string, getenv func(string) string) (*State, error) {
 	version, err := strconv.Atoi(which)
 	if which != Baseline && (err != nil || version < 1) {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: word, What: fmt.Sprintf("%q chooses no version", which),
+			Boundary: fault.Data, Kind: fault.Invalid, Where: word, What: fmt.Sprintf("%q is not a version", which),
 			Hint: fmt.Sprintf("use %s@baseline, or a number as in %s@1", name, name),
 		}
 	}

@@ -88,7 +88,7 @@ func TestOneChangeAtATime(t *testing.T) {
 	s, err := Change(dir, func(s *State) error {
 		_, err := Change(dir, (*State).FallBack)
 		require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Refused))
-		require.ErrorContains(t, err, "another process is changing what plays")
+		require.ErrorContains(t, err, "another process is changing this promotion folder")
 		return s.SetShare(1)
 	})
 	require.NoError(t, err)

@@ -12,24 +12,24 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// lock takes the folder for a change, and makes it if it does not exist.
+// lock locks the folder for a change, and creates it if it does not exist.
 func lock(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, storage(dir, "cannot be written", err)
 	}
-	return run.Lock(filepath.Join(dir, lockFile), "another process is changing what plays from this folder", "wait for it, look at what plays then, and try again")
+	return run.Lock(filepath.Join(dir, lockFile), "another process is changing this promotion folder", "wait until it has finished, check the state, and retry")
 }
 
-// vacant holds that versions in dir, which is no promotion folder yet, are of a
-// promotion that was stopped, whose lock lies beside them: they are removed.
+// vacant prepares dir, which is not a promotion folder yet. It removes versions of an
+// interrupted promotion, which have a lock file next to them.
 func vacant(dir string) error {
 	_, missing := os.Lstat(filepath.Join(dir, lockFile))
 	if _, err := os.Lstat(filepath.Join(dir, versionsDir)); err != nil || missing == nil {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Storage, Kind: fault.Refused, Where: filepath.Join(dir, versionsDir), What: "is there already, and no promotion made it",
-		Hint: "name another folder: one that does not exist yet is made",
+		Boundary: fault.Storage, Kind: fault.Refused, Where: filepath.Join(dir, versionsDir), What: "already exists and was not created by a promotion",
+		Hint: "use another folder; Merit creates it if it does not exist",
 	}
 }
 
@@ -54,7 +54,7 @@ func writeFile(path string, data []byte) error {
 func storage(path, what string, err error) error {
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err, Hint: "check the disk and the path"}
 	if errors.Is(err, fs.ErrNotExist) {
-		e.Kind, e.Hint = fault.Missing, "check the path; promoting a run makes such a folder"
+		e.Kind, e.Hint = fault.Missing, "check the path; merit policy promote creates such a folder"
 	}
 	return e
 }

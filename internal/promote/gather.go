@@ -12,21 +12,21 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Gathering says how evidence is gathered.
+// Gathering configures Gather.
 type Gathering struct {
 	// Checkpoint is as in Candidate.
 	Checkpoint string
-	// Baseline is the path of a configuration whose policy plays now, for a folder
-	// that does not exist yet; empty is the run's policy without training.
+	// Baseline is the path of a configuration whose policy plays now, for a folder that
+	// does not exist yet; empty means the untrained policy of the run.
 	Baseline string
-	// Open opens a session; nil is merit.Open without options.
+	// Open opens a session; nil means merit.Open without options.
 	Open func(context.Context, *merit.Config) (*merit.Session, error)
 }
 
-// Gather returns evidence for a candidate: evaluations of its checkpoint and of
-// what plays now in dir, on the same starts of the test split. For a new folder
-// without a Baseline they are those that the run has kept; else both play
-// train.test_episodes in the environment of the run.
+// Gather returns evidence for a candidate: evaluations of its checkpoint and of what
+// plays now in dir, on the same starts of the test split. For a new folder without a
+// Baseline it uses the evaluations in the run; otherwise both play train.test_episodes
+// in the environment of the run.
 func Gather(ctx context.Context, dir string, g Gathering) (candidate, against Measured, err error) {
 	runDir, name, err := merit.SplitCheckpoint(g.Checkpoint)
 	if err != nil {
@@ -67,7 +67,7 @@ type closing interface {
 	Close() error
 }
 
-// incumbent opens who plays now, in full, and says whose configuration that is.
+// incumbent opens the whole policy that plays now, and returns its configuration.
 func (g Gathering) incumbent(ctx context.Context, dir string, s *merit.Session) (closing, run.Player, *merit.Config, error) {
 	if Is(dir) {
 		state, err := Read(dir)

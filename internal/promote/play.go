@@ -13,27 +13,27 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Player plays each start with the version that is promoted or with the
-// fall-back, as the share says and the start's seed decides. The information of
-// each step says which.
+// Player plays each start with the promoted version or with the fallback policy,
+// depending on the share and the start's seed. The info of each step records
+// which.
 type Player struct {
 	share              float64
-	promoted, fallback policy.Learner // nil where it never plays
+	promoted, fallback policy.Learner // nil if it never plays
 	name               [2]json.RawMessage
 	who                run.Player
 }
 
 var _ policy.Policy = (*Player)(nil)
 
-// Open makes the players of the promotion folder for the environment of
-// session, whose configuration is that of State.ConfigDir. Close them.
+// Open opens the policies of the promotion folder for the environment of session, whose
+// configuration is that of State.ConfigDir. Close the player after use.
 func Open(ctx context.Context, session *merit.Session, s *State) (*Player, error) {
 	p := &Player{share: s.Share, who: s.plays()}
 	if s.Current == 0 {
 		p.share = 0
 	}
 	p.name[0], _ = json.Marshal(s.Fallback)
-	p.name[1], _ = json.Marshal(fmt.Sprintf("version %d", s.Current)) // strings have a JSON form
+	p.name[1], _ = json.Marshal(fmt.Sprintf("version %d", s.Current)) // a string always has a JSON form
 	if p.share > 0 {
 		checkpoint, err := run.ReadCheckpoint(s.versionDir(s.Current), run.Best)
 		if err != nil {
@@ -66,7 +66,7 @@ func Open(ctx context.Context, session *merit.Session, s *State) (*Player, error
 	return p, nil
 }
 
-// Who says who plays, as evaluations do.
+// Who returns the player's description for evaluations.
 func (p *Player) Who() run.Player { return p.who }
 
 // plays reports whether the promoted version plays a start.
@@ -74,7 +74,7 @@ func (p *Player) plays(start uint64) bool {
 	return rl.Seed(start).Child(draw).Uniform() < p.share
 }
 
-// draw keeps who plays a start apart from the start's own randomness.
+// draw separates this choice from the start's own randomness.
 const draw = 1
 
 // Act implements policy.Policy.
@@ -114,7 +114,7 @@ func with(info map[string]json.RawMessage, player json.RawMessage) map[string]js
 	return all
 }
 
-// Version implements policy.Policy: that of the promoted policy, 0 without one.
+// Version implements policy.Policy: the version of the promoted policy, 0 without one.
 func (p *Player) Version() uint64 {
 	if p.promoted == nil {
 		return 0
@@ -122,7 +122,7 @@ func (p *Player) Version() uint64 {
 	return p.promoted.Version()
 }
 
-// Close ends both players.
+// Close closes both policies.
 func (p *Player) Close() error {
 	var problems []error
 	for _, player := range []policy.Learner{p.fallback, p.promoted} {

@@ -14,44 +14,44 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Candidate is what is to be promoted, and why.
+// Candidate is a checkpoint to promote, with its evidence.
 type Candidate struct {
-	// Checkpoint is a run directory, of which the best is meant, or a file in
-	// the checkpoints folder of one.
+	// Checkpoint is a run directory, which means its best checkpoint, or a file in the
+	// checkpoints folder of a run.
 	Checkpoint string
-	// Evidence is an evaluation of that checkpoint, Against one of what plays
-	// now, on the same starts.
+	// Evidence is an evaluation of that checkpoint, and Against an evaluation of what
+	// plays now, on the same starts.
 	Evidence, Against Measured
-	// Thresholds are assignments evidence.key=value over the section evidence of
-	// the configuration that Evidence was measured with.
+	// Thresholds are assignments evidence.key=value that override the section evidence
+	// of the configuration that Evidence was measured with.
 	Thresholds []string
-	// Unproven promotes although the evidence does not show that it is better.
+	// Unproven promotes even if the evidence does not show an improvement.
 	Unproven bool
-	// Share of the starts that it will play.
+	// Share is the share of the starts that the version will play.
 	Share float64
 }
 
-// Measured is an evaluation, and where the paths of its configuration begin.
+// Measured is an evaluation, and the folder to which its configuration's paths are relative.
 type Measured struct {
 	*run.Evaluation
-	Source, Folder string // for messages; of paths
+	Source, Folder string // for messages; base of relative paths
 }
 
-// ReadMeasured reads a file of merit policy measure.
+// ReadMeasured reads a result file of merit policy measure.
 func ReadMeasured(path string) (Measured, error) {
 	e, folder, err := measure.Read(path)
 	return Measured{e, path, folder}, err
 }
 
-// Promote copies the candidate into dir as the next version and makes it
-// current. Who was measured in Against is the fall-back of a new folder. Nothing
-// changes for those who play until all of it lies there. Of two promotions at one
-// time the second is refused.
+// Promote copies the candidate into dir as the next version and makes it current. In a
+// new folder, the policy measured in Against becomes the fallback. Players do not see
+// the new version until all of it is written. If two promotions run at the same time,
+// the second fails.
 func Promote(dir string, c Candidate) (*State, error) {
 	if _, err := os.Stat(filepath.Join(dir, run.ManifestFile)); err == nil {
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: dir, What: "is a run, and promotions have a folder of their own",
-			Hint: "name another folder: one that does not exist yet is made",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: dir, What: "is a run directory, and a promotion needs its own folder",
+			Hint: "use another folder; Merit creates it if it does not exist",
 		}
 	}
 	if err := checkShare(c.Share); err != nil {
@@ -69,7 +69,7 @@ func Promote(dir string, c Candidate) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !Is(dir) { // nothing is made for what cannot be promoted
+	if !Is(dir) { // create nothing for a candidate that cannot be promoted
 		if err := errors.Join(c.begins(), vacant(dir)); err != nil {
 			return nil, err
 		}
@@ -95,13 +95,13 @@ func Promote(dir string, c Candidate) (*State, error) {
 	return s, s.write()
 }
 
-// judge holds the candidate to its evidence.
+// judge checks the candidate's evidence.
 func (c Candidate) judge(checkpoint *run.Checkpoint) (evidence.Comparison, error) {
 	var none evidence.Comparison
 	if c.Evidence.Player.Checkpoint != checkpoint.Digest {
 		return none, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: c.Evidence.Source, What: "is not an evaluation of " + c.Checkpoint,
-			Hint: "measure that checkpoint: its weights are not those of the file",
+			Hint: "measure that checkpoint; the weights in the file are different",
 		}
 	}
 	thresholds, err := measure.Thresholds(c.Evidence.Source, []byte(c.Evidence.Config), c.Thresholds...)
@@ -118,30 +118,30 @@ func (c Candidate) judge(checkpoint *run.Checkpoint) (evidence.Comparison, error
 	return comparison, &fault.Error{
 		Boundary: fault.Data, Kind: fault.Refused, Where: c.Checkpoint,
 		What: fmt.Sprintf("is not shown to be better than %s: %s", c.Against.Player, comparison.Verdict.Sentence),
-		Hint: "train longer, measure more episodes, or promote it as unproven",
+		Hint: "train longer, measure more episodes, or promote it with --unproven",
 	}
 }
 
-// begins says why a new folder cannot fall back to who played against.
+// begins returns an error if a new folder cannot fall back to the measured policy.
 func (c Candidate) begins() error {
 	if c.Against.Player.Checkpoint == "" {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: c.Against.Source, What: "was played by a checkpoint, and a new folder falls back to a policy without one",
-		Hint: "compare with the configuration's policy: a plug-in, or the network without training",
+		Boundary: fault.Data, Kind: fault.Invalid, Where: c.Against.Source, What: "measures a checkpoint, but the fallback of a new folder must be a policy without one",
+		Hint: "compare with the configuration's policy: a plug-in, or the untrained network",
 	}
 }
 
-// open reads the folder, or begins one whose fall-back is who played against.
-// In a folder that has a version, the evidence must be against what plays now.
+// open reads the folder, or starts one whose fallback is the policy in Against. If the
+// folder has a version, the evidence must be against what plays now.
 func (c Candidate) open(dir string) (*State, error) {
 	if Is(dir) {
 		s, err := Read(dir)
 		if err == nil && c.Against.Player.Checkpoint != s.checkpoint() {
 			err = &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: c.Against.Source, What: fmt.Sprintf("is not an evaluation of what plays now, %s", s.Playing()),
-				Hint: "measure that with merit policy measure --policy " + dir + " --out FILE, or promote without --evidence and --against: both are measured then",
+				Hint: "measure that with merit policy measure --policy " + dir + " --out FILE, or omit --evidence and --against, so that Merit measures both",
 			}
 		}
 		return s, err
@@ -154,10 +154,10 @@ func (c Candidate) open(dir string) (*State, error) {
 	return s, s.writeConfig(filepath.Join(dir, fallbackDir), cfg)
 }
 
-// copy lays out version n as a run is.
+// copy writes version n in the layout of a run.
 func (s *State) copy(n int, runDir, name string, c Candidate) error {
 	to := s.versionDir(n)
-	if err := os.RemoveAll(to); err != nil { // of a promotion that was stopped: no state names it
+	if err := os.RemoveAll(to); err != nil { // left by an interrupted promotion; no state refers to it
 		return storage(to, "cannot be replaced", err)
 	}
 	cfg, err := merit.LoadRun(runDir)
@@ -176,10 +176,10 @@ func (s *State) copy(n int, runDir, name string, c Candidate) error {
 	return errors.Join(c.Evidence.write(to, "evidence.json"), c.Against.write(to, "against.json"))
 }
 
-// write copies an evaluation, with its paths from the new folder.
+// write copies an evaluation and makes its paths relative to the new folder.
 func (m Measured) write(folder, name string) error {
 	e := *m.Evaluation
-	if cfg, err := merit.ParseConfig(m.Source, []byte(e.Config), m.Folder); err == nil { // else what it names is gone
+	if cfg, err := merit.ParseConfig(m.Source, []byte(e.Config), m.Folder); err == nil { // otherwise its files no longer exist
 		text, err := cfg.Marshal(folder)
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
-// Package promote keeps which trained policy plays for others: a folder of
-// versions, each with the evidence for it, and one file that says which of them
-// plays and in what share of the episodes. The rest, and everything after a fall
-// back, is played by the policy that was there before anybody trained.
+// Package promote manages which trained policy plays for others: a folder of versions,
+// each with its evidence, and one file that records which of them plays, in what share
+// of the episodes. The fallback, the policy from before any training, plays the other
+// episodes, and all of them after a rollback to it.
 package promote
 
 import (
@@ -23,8 +23,8 @@ import (
 // The files of a promotion folder.
 const (
 	stateFile   = "promoted.json"
-	versionsDir = "versions" // versions/N is laid out as a run: config.yaml, checkpoints/best
-	fallbackDir = "fallback" // config.yaml: who plays when no version does
+	versionsDir = "versions" // versions/N has the layout of a run: config.yaml, checkpoints/best
+	fallbackDir = "fallback" // config.yaml of the policy that plays if no version does
 	lockFile    = "lock"
 	format      = 1
 )
@@ -32,23 +32,23 @@ const (
 // State is promoted.json.
 type State struct {
 	Format   int       `json:"format"`
-	Current  int       `json:"current"` // the version that plays; 0 is none
-	Share    float64   `json:"share"`   // of the starts that it plays; the rest is the fall-back's
+	Current  int       `json:"current"` // the version that plays; 0 means none
+	Share    float64   `json:"share"`   // of the starts that it plays; the fallback plays the rest
 	Fallback string    `json:"fallback"`
 	Versions []Version `json:"versions"`
 
 	dir string
 }
 
-// Version is a policy that was promoted.
+// Version is a promoted policy.
 type Version struct {
 	Number     int    `json:"number"`
 	From       string `json:"from"`       // the run
 	Checkpoint string `json:"checkpoint"` // sha256:…
-	// Replaced is what played before it, to which one falls back: a version, or 0
-	// for none. Nil, in folders of earlier programs, is the version before it.
+	// Replaced is what played before it and what a rollback returns to: a version, or 0
+	// for none. Nil, in folders of older programs, means the previous version.
 	Replaced *int `json:"replaced,omitempty"`
-	// Evidence compares it with what it was to replace.
+	// Evidence compares it with what it replaced.
 	Evidence evidence.Comparison `json:"evidence"`
 	Against  string              `json:"against,omitempty"`
 	Promoted time.Time           `json:"promoted"`
@@ -70,14 +70,14 @@ func Read(dir string) (*State, error) {
 	s := &State{dir: dir}
 	if err := strictjson.Unmarshal(data, s); err != nil || s.Format != format || s.Current > len(s.Versions) || s.Current < 0 || !(s.Share >= 0 && s.Share <= 1) {
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: fmt.Sprintf("says nothing of format %d", format), Err: err,
-			Hint: "restore the file from a copy; the versions beside it are whole",
+			Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: fmt.Sprintf("is not a state of format %d", format), Err: err,
+			Hint: "restore the file from a backup; the versions next to it are intact",
 		}
 	}
 	return s, nil
 }
 
-// write replaces the state in one step.
+// write replaces the state atomically.
 func (s *State) write() error {
 	data, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -90,11 +90,11 @@ func (s *State) write() error {
 	return nil
 }
 
-// Change reads the state of dir, applies change to it and writes it, so that of
-// two changes at one time the second is refused.
+// Change reads the state of dir, applies change to it and writes it. If two changes run
+// at the same time, the second fails.
 func Change(dir string, change func(*State) error) (*State, error) {
 	if !Is(dir) {
-		return Read(dir) // says what is missing, and makes no folder
+		return Read(dir) // returns the error, and creates no folder
 	}
 	release, err := lock(dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func Change(dir string, change func(*State) error) (*State, error) {
 	return s, s.write()
 }
 
-// SetShare changes which share of the starts the current version plays.
+// SetShare changes the share of the starts that the current version plays.
 func (s *State) SetShare(share float64) error {
 	s.Share = share
 	return checkShare(share)
@@ -121,14 +121,14 @@ func checkShare(share float64) error {
 	if share >= 0 && share <= 1 {
 		return nil
 	}
-	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "share", What: fmt.Sprintf("%v is no share", share), Hint: "use 0 to 1, or a percentage such as 10%"}
+	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "share", What: fmt.Sprintf("%v is not a share", share), Hint: "use 0 to 1, or a percentage such as 10%"}
 }
 
-// FallBack makes what the current version replaced play again, with the same
-// share. Nothing is removed.
+// FallBack rolls back to what the current version replaced, with the same share. It
+// removes nothing.
 func (s *State) FallBack() error {
 	if s.Current == 0 {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: s.dir, What: "no version plays, so there is nothing to fall back from", Hint: "promote a run, or choose a version by its number"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: s.dir, What: "no version plays, so there is nothing to roll back", Hint: "promote a run, or select a version by its number"}
 	}
 	if before := s.Versions[s.Current-1].Replaced; before != nil && *before < s.Current {
 		s.Current = max(*before, 0)
@@ -138,20 +138,20 @@ func (s *State) FallBack() error {
 	return nil
 }
 
-// Select makes a version play, or none with 0.
+// Select makes a version play, or none for 0.
 func (s *State) Select(version int) error {
 	if version < 0 || version > len(s.Versions) {
 		return &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: s.dir, What: fmt.Sprintf("there is no version %d", version),
-			Hint: fmt.Sprintf("use 1 to %d, or 0 for the fall-back", len(s.Versions)),
+			Hint: fmt.Sprintf("use 1 to %d, or 0 for the fallback", len(s.Versions)),
 		}
 	}
 	s.Current = version
 	return nil
 }
 
-// plays says who plays now, as evaluations do. Of a share of the starts no
-// checkpoint alone can be named.
+// plays describes what plays now, for evaluations. If a version plays only a share of
+// the starts, the description names both policies.
 func (s *State) plays() run.Player {
 	p := run.Player{From: filepath.ToSlash(s.dir)}
 	if s.Current > 0 && s.Share > 0 {
@@ -165,7 +165,7 @@ func (s *State) plays() run.Player {
 	return p
 }
 
-// checkpoint is that of the current version, empty without one.
+// checkpoint returns the digest of the current version's checkpoint, empty without one.
 func (s *State) checkpoint() string {
 	if s.Current == 0 {
 		return ""
@@ -173,7 +173,7 @@ func (s *State) checkpoint() string {
 	return s.Versions[s.Current-1].Checkpoint
 }
 
-// Playing says in words who plays.
+// Playing describes in words what plays.
 func (s *State) Playing() string {
 	switch {
 	case s.Current == 0 || s.Share == 0:
@@ -184,7 +184,7 @@ func (s *State) Playing() string {
 	return fmt.Sprintf("version %d in %.4g %% of the starts, else %s", s.Current, 100*s.Share, s.Fallback)
 }
 
-// ConfigDir is the folder whose config.yaml is that of who plays.
+// ConfigDir returns the folder whose config.yaml belongs to what plays.
 func (s *State) ConfigDir() string {
 	if s.Current == 0 {
 		return filepath.Join(s.dir, fallbackDir)
@@ -192,7 +192,7 @@ func (s *State) ConfigDir() string {
 	return s.versionDir(s.Current)
 }
 
-// holds reports whether a checkpoint is the one that was promoted as the current
+// holds returns an error if a checkpoint is not the one that was promoted as the current
 // version.
 func (s *State) holds(c *run.Checkpoint) error {
 	promoted := s.Versions[s.Current-1].Checkpoint
@@ -201,8 +201,8 @@ func (s *State) holds(c *run.Checkpoint) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Storage, Kind: fault.Corrupt, Where: s.versionDir(s.Current),
-		What: fmt.Sprintf("holds the checkpoint %s, and %s was promoted", c.Digest, promoted),
-		Hint: "fall back to the version before, or promote the run again: the evidence is not of this one",
+		What: fmt.Sprintf("contains checkpoint %s, but %s was promoted", c.Digest, promoted),
+		Hint: "roll back to the previous version, or promote the run again: the evidence does not apply to this checkpoint",
 	}
 }
 

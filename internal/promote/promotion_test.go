@@ -18,7 +18,7 @@ func TestHolds(t *testing.T) {
 	require.NoError(t, s.holds(&run.Checkpoint{Digest: "sha256:a"}))
 	err := s.holds(&run.Checkpoint{Digest: "sha256:b"})
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Corrupt))
-	require.ErrorContains(t, err, "holds the checkpoint sha256:b, and sha256:a was promoted")
+	require.ErrorContains(t, err, "contains checkpoint sha256:b, but sha256:a was promoted")
 }
 
 // Promise: a state that names no version of its list, or a share that is none, is

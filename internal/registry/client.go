@@ -68,15 +68,15 @@ func (c *client) close() {
 	c.base.CloseIdleConnections()
 }
 
-// patience tries three times again what the network or an overloaded registry
-// has failed.
+// patience retries three times after a network error or an error of an overloaded
+// registry.
 var patience retry.Policy = &retry.GenericPolicy{
 	Retryable: retry.DefaultPredicate, Backoff: retry.DefaultBackoff, MinWait: 200 * time.Millisecond, MaxWait: 3 * time.Second, MaxRetry: tries - 1,
 }
 
 const tries = 4
 
-// plain reports whether HTTP is spoken to host.
+// plain reports whether the client uses HTTP for host.
 func (o Options) plain(host string) bool {
 	if o.Scheme != "" || o.CAFile != "" {
 		return o.Scheme == "http"
@@ -95,16 +95,16 @@ func (c *client) trust() error {
 		pool = x509.NewCertPool()
 	}
 	if err == nil && !pool.AppendCertsFromPEM(text) {
-		err = errors.New("no certificate in PEM is in it")
+		err = errors.New("it contains no PEM certificate")
 	}
 	if err != nil {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.CAFile, What: "the authorities cannot be read", Err: err, Hint: "name a file of certificates in PEM"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.CAFile, What: "cannot read the certificates of the authorities", Err: err, Hint: "use a file of certificates in PEM"}
 	}
 	c.base.TLSClientConfig = &tls.Config{RootCAs: pool}
 	return nil
 }
 
-// credentials says who asks at host.
+// credentials returns the credentials for host.
 func (o Options) credentials(host string) (auth.CredentialFunc, error) {
 	if o.Username != "" {
 		return auth.StaticCredential(host, auth.Credential{Username: o.Username, Password: o.Password}), nil
@@ -125,7 +125,7 @@ func (o Options) credentials(host string) (auth.CredentialFunc, error) {
 
 func unreadableCredentials(err error) error {
 	return &fault.Error{
-		Boundary: fault.Config, Kind: fault.Invalid, Where: "Docker's configuration", What: "gives no credentials", Err: err,
-		Hint: "correct ~/.docker/config.json (or $DOCKER_CONFIG/config.json) and its helper, or give a user name and password",
+		Boundary: fault.Config, Kind: fault.Invalid, Where: "Docker's configuration", What: "cannot provide credentials", Err: err,
+		Hint: "correct ~/.docker/config.json (or $DOCKER_CONFIG/config.json) and its helper, or pass a user name and password",
 	}
 }

@@ -14,35 +14,35 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Config is the configuration of an artifact: what a reward says of itself and
-// how it is run.
+// Config is the configuration of an artifact: the reward's description and how to run
+// it.
 type Config struct {
 	Name        string `json:"name"`
 	Version     string `json:"version,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Language is that of a script, python or javascript; wasm for a module.
+	// Language is the language of a script, python or javascript; wasm for a module.
 	Language string `json:"language"`
 	// ABI is the calling convention, as in reward.Info.
 	ABI string `json:"abi"`
-	// Digest is sha256:… of all that decides about results, as evaluations show
+	// Digest is sha256:… of everything that affects results, as evaluations show
 	// it.
 	Digest string `json:"digest"`
-	// Runner is sandbox.Bundle.Runner of who pushed it; empty for a module.
+	// Runner is the sandbox.Bundle.Runner of the push; empty for a module.
 	Runner string `json:"runner,omitempty"`
-	// Entry is the file that is run.
+	// Entry is the file to run.
 	Entry string `json:"entry"`
-	// Function and With are what it was pushed with; Digest covers both.
+	// Function and With are the values at the push; Digest covers both.
 	Function string          `json:"function,omitempty"`
 	With     json.RawMessage `json:"with,omitempty"`
 }
 
-// languages are the words for the extensions of entries.
+// languages maps extensions of entries to languages.
 var languages = map[string]string{".wasm": "wasm", ".py": "python", ".js": "javascript"}
 
-// module reports whether it is of a module.
+// module reports whether the reward is a module.
 func (c Config) module() bool { return c.Language == "wasm" }
 
-// layerType is the media type of the layer.
+// layerType returns the media type of the layer.
 func (c Config) layerType() string {
 	if c.module() {
 		return ModuleType
@@ -50,18 +50,18 @@ func (c Config) layerType() string {
 	return ScriptType
 }
 
-// folder reports whether the reward is placed as a folder; else it is one file.
+// folder reports whether the reward is stored as a folder; otherwise it is one file.
 func (c Config) folder() bool { return c.Entry == "reward.py" || c.Entry == "reward.js" }
 
 const (
-	mostText = 4 << 10 // bytes of a text that an artifact says of itself
+	mostText = 4 << 10 // bytes of a text in an artifact's description
 	mostWith = 64 << 10
 )
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// readConfig reads what a stranger wrote. Fields that a later Merit may add are
-// passed over.
+// readConfig reads an untrusted configuration. It ignores fields that a later version
+// of Merit may add.
 func readConfig(data []byte) (Config, error) {
 	var c Config
 	if err := strictjson.Unmarshal(data, &c); err != nil {
@@ -70,7 +70,7 @@ func readConfig(data []byte) (Config, error) {
 	var wrong []error
 	check := func(ok bool, field string, value any) {
 		if !ok {
-			wrong = append(wrong, fmt.Errorf("%s is %s", field, archive.Quote(fmt.Sprint(value))))
+			wrong = append(wrong, fmt.Errorf("%s is invalid: %s", field, archive.Quote(fmt.Sprint(value))))
 		}
 	}
 	for _, said := range [][2]string{{"name", c.Name}, {"version", c.Version}, {"description", c.Description}, {"abi", c.ABI}} {

@@ -92,25 +92,25 @@ func TestForgedArtifacts(t *testing.T) {
 	}{
 		{"image", plain, func(f *forged) {
 			f.manifest.ArtifactType, f.manifest.Config.MediaType = "", ocispec.MediaTypeImageConfig
-		}, fault.Refused, "it is no reward but \"application/vnd.oci.image.config.v1+json\""},
-		{"chart", plain, func(f *forged) { f.manifest.ArtifactType = "application/x.chart" }, fault.Refused, "no reward but"},
-		{"config-type", plain, func(f *forged) { f.manifest.Config.MediaType = "text/plain" }, fault.Refused, "no reward but"},
+		}, fault.Refused, "it is not a reward but \"application/vnd.oci.image.config.v1+json\""},
+		{"chart", plain, func(f *forged) { f.manifest.ArtifactType = "application/x.chart" }, fault.Refused, "not a reward but"},
+		{"config-type", plain, func(f *forged) { f.manifest.Config.MediaType = "text/plain" }, fault.Refused, "not a reward but"},
 		{"layers", plain, func(f *forged) { f.manifest.Layers = append(f.manifest.Layers, f.manifest.Layers[0]) }, fault.Refused, "it has 2 layers"},
 		{"no-layer", plain, func(f *forged) { f.manifest.Layers = f.manifest.Layers[:0] }, fault.Refused, "it has 0 layers"},
 		{"layer-type", plain, func(f *forged) { f.manifest.Layers[0].MediaType = ModuleType }, fault.Refused, "its layer is \"application/wasm\""},
-		{"giant", plain, func(f *forged) { f.manifest.Layers[0].Size = 1 << 40 }, fault.Exhausted, "1099511627776 bytes, and may have 134217728"},
+		{"giant", plain, func(f *forged) { f.manifest.Layers[0].Size = 1 << 40 }, fault.Exhausted, "1099511627776 bytes; the maximum is 134217728"},
 		{"negative", plain, func(f *forged) { f.manifest.Layers[0].Size = -1 }, fault.Exhausted, "-1 bytes"},
-		{"short", plain, func(f *forged) { f.manifest.Layers[0].Size = 10 }, fault.Corrupt, "not what its digest says"},
-		{"digest", plain, func(f *forged) { f.config.Digest = digest }, fault.Corrupt, "and was pushed as " + digest},
+		{"short", plain, func(f *forged) { f.manifest.Layers[0].Size = 10 }, fault.Corrupt, "does not match its digest"},
+		{"digest", plain, func(f *forged) { f.config.Digest = digest }, fault.Corrupt, "but it was pushed as " + digest},
 		{"source", map[string]string{"reward.py": "raise SystemExit\n"}, func(f *forged) { f.layer, _ = tarGzip(map[string][]byte{"reward.py": []byte("other")}) }, fault.Corrupt, "was pushed as"},
 		{"extra", with("data.txt", "x"), func(*forged) {}, fault.Corrupt, "was pushed as"},
-		{"uncovered", with("test_x.py", "x"), func(*forged) {}, fault.Corrupt, `no part of the reward: "test_x.py"`},
-		{"hidden", with(".ssh/authorized_keys", "x"), func(*forged) {}, fault.Corrupt, `no part of the reward: ".ssh/authorized_keys"`},
-		{"language", plain, func(f *forged) { f.config.Language = "cobol" }, fault.Refused, `language is "cobol"`},
-		{"entry", plain, func(f *forged) { f.config.Entry = "../reward.py" }, fault.Refused, `entry is "../reward.py"`},
-		{"no-entry", plain, func(f *forged) { f.config.Entry = "other.py" }, fault.Refused, "no other.py"},
-		{"beside", with("other.py", "x"), func(f *forged) { f.config.Entry = "other.py" }, fault.Refused, "files beside other.py"},
-		{"function", plain, func(f *forged) { f.config.Function = "a b" }, fault.Refused, `function is "a b"`},
+		{"uncovered", with("test_x.py", "x"), func(*forged) {}, fault.Corrupt, `not part of the reward: "test_x.py"`},
+		{"hidden", with(".ssh/authorized_keys", "x"), func(*forged) {}, fault.Corrupt, `not part of the reward: ".ssh/authorized_keys"`},
+		{"language", plain, func(f *forged) { f.config.Language = "cobol" }, fault.Refused, `language is invalid: "cobol"`},
+		{"entry", plain, func(f *forged) { f.config.Entry = "../reward.py" }, fault.Refused, `entry is invalid: "../reward.py"`},
+		{"no-entry", plain, func(f *forged) { f.config.Entry = "other.py" }, fault.Refused, "not include other.py"},
+		{"beside", with("other.py", "x"), func(f *forged) { f.config.Entry = "other.py" }, fault.Refused, "files other than other.py"},
+		{"function", plain, func(f *forged) { f.config.Function = "a b" }, fault.Refused, `function is invalid: "a b"`},
 		{"with", plain, func(f *forged) { f.config.With = []byte("[1]") }, fault.Refused, "no object"},
 		{"many", plain, func(f *forged) { f.config.Name, f.config.Digest, f.config.Runner = strings.Repeat("x", 5000), "x", "y" }, fault.Refused, "runner is"},
 		{"traversal", with("../../evil.py", "x"), func(*forged) {}, fault.Refused, "leads out of the folder"},
@@ -238,7 +238,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 			require.Equal(t, before, listing(t, "."))
 			_, err = Pull(t.Context(), ref, Target{Replace: true}, Options{})
 			if _, thesis := before[name+"/thesis.tex"]; thesis || len(before) > 1 {
-				require.ErrorContains(t, err, "no part of a reward")
+				require.ErrorContains(t, err, "not part of a reward")
 				require.Equal(t, before, listing(t, "."))
 				continue
 			}
@@ -256,7 +256,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 		require.NoError(t, err)
 	}))
 	_, err = Pull(t.Context(), server.Host+"/one:1", Target{Path: filepath.Join(t.TempDir(), "other.py")}, Options{})
-	require.ErrorContains(t, err, "called exact.py, and its digest covers the name")
+	require.ErrorContains(t, err, "named exact.py, because its digest covers the name")
 }
 
 // Promise: what nobody could unpack is not pushed.

@@ -88,10 +88,10 @@ func TestStatuses(t *testing.T) {
 		asked  int32
 		hint   string
 	}{
-		{http.StatusForbidden, fault.Refused, 1, "right to this repository"},
+		{http.StatusForbidden, fault.Refused, 1, "access to this repository"},
 		{http.StatusTooManyRequests, fault.Exhausted, tries, "account"},
-		{http.StatusServiceUnavailable, fault.Crashed, tries, "try again later"},
-		{http.StatusRequestEntityTooLarge, fault.Exhausted, 1, "leave out"},
+		{http.StatusServiceUnavailable, fault.Crashed, tries, "retry later"},
+		{http.StatusRequestEntityTooLarge, fault.Exhausted, 1, "remove files"},
 		{http.StatusTeapot, fault.Refused, 1, "OCI registry"},
 	} {
 		var asked atomic.Int32

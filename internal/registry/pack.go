@@ -18,7 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// blob is some bytes with what a manifest says of them.
+// blob is data with its descriptor in the manifest.
 type blob struct {
 	ocispec.Descriptor
 	data []byte
@@ -36,8 +36,8 @@ type packed struct {
 
 func (p *packed) bytes() int64 { return p.manifest.Size + p.layer.Size + p.record.Size }
 
-// pack makes the artifact of a reward that has run. Nothing in it is the time or
-// the machine: the same reward makes the same bytes.
+// pack creates the artifact of a reward that was run. It contains no time and nothing of
+// the machine, so that the same reward gives the same bytes.
 func pack(b *sandbox.Bundle, info reward.Info, said sandbox.Manifest, limits sandbox.Limits) (*packed, error) {
 	p := &packed{config: Config{
 		Name: info.Name, Version: said.Version, Description: said.Description,
@@ -50,7 +50,7 @@ func pack(b *sandbox.Bundle, info reward.Info, said sandbox.Manifest, limits san
 		if data, err = tarGzip(b.Files); err != nil {
 			return nil, err
 		}
-		// Whoever pulls it holds it to these bounds.
+		// Pull enforces the same limit.
 		if _, err := archive.Exact(bytes.NewReader(data), bytesOf(limits.ScriptMiB)); err != nil {
 			return nil, unpackable(b.Reference.Path, err)
 		}
@@ -64,7 +64,7 @@ func pack(b *sandbox.Bundle, info reward.Info, said sandbox.Manifest, limits san
 	}
 	p.record = newBlob(ConfigType, text)
 	if _, err := readConfig(text); err != nil {
-		return nil, &fault.Error{Boundary: fault.Registry, Kind: fault.Refused, Where: b.Reference.Path, What: "what the reward says of itself is too long or no text", Err: err, Hint: "shorten name, version or description"}
+		return nil, &fault.Error{Boundary: fault.Registry, Kind: fault.Refused, Where: b.Reference.Path, What: "the reward's description of itself is too long or not text", Err: err, Hint: "shorten name, version or description"}
 	}
 	manifest, err := json.Marshal(ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: ArtifactType,
@@ -74,7 +74,7 @@ func pack(b *sandbox.Bundle, info reward.Info, said sandbox.Manifest, limits san
 	return p, err
 }
 
-// annotations are what registries show people.
+// annotations returns the annotations that registries show to people.
 func (c Config) annotations() map[string]string {
 	all := map[string]string{ocispec.AnnotationTitle: c.Name}
 	if c.Version != "" {
@@ -86,8 +86,8 @@ func (c Config) annotations() map[string]string {
 	return all
 }
 
-// tarGzip packs files in the order of their names, all with one mode and no
-// time or owner.
+// tarGzip packs files, sorted by name, all with the same mode and without time or
+// owner.
 func tarGzip(files map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)

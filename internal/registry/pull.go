@@ -19,36 +19,36 @@ import (
 	"oras.land/oras-go/v2/errdef"
 )
 
-// mostManifest bounds a manifest and a configuration, in bytes.
+// mostManifest is the maximum size of a manifest and of a configuration, in bytes.
 const mostManifest = 256 << 10
 
-// Target says where a reward is put.
+// Target is where Pull puts a reward.
 type Target struct {
-	// Path is that of the module, of the script's file, whose name its digest
-	// covers, or of its folder. Empty means a name in the working directory: a
-	// module's is that of the repository, a script's file has its own.
+	// Path is the path of the module, of the script's file, whose name the digest
+	// covers, or of the folder. Empty means a name in the working directory: a module
+	// is named after the repository, and a script keeps its file name.
 	Path string
-	// Replace allows what lies at Path to be replaced. A folder with files that are
-	// no part of a reward is never.
+	// Replace allows replacing an existing reward at Path. A folder with files that are
+	// not part of a reward is never replaced.
 	Replace bool
 }
 
-// Pulled is a reward that has come from a registry.
+// Pulled is a reward that was pulled from a registry.
 type Pulled struct {
 	Artifact
-	// Path is where it lies.
+	// Path is where the reward was written.
 	Path string `json:"path"`
-	// Here is its digest as this version of Merit runs it. It differs from the one
-	// of Reward, to which its files were held, only where the versions bring
-	// different interpreters or files of their own (Config.Runner), which may
-	// change results.
+	// Here is the reward's digest in this version of Merit. It differs from the digest
+	// in Reward, which Pull verifies, only if the other version of Merit has different
+	// interpreters or built-in files (Config.Runner), which may change
+	// results.
 	Here string `json:"digest_here"`
 }
 
-// Pull fetches the reward at from, registry/repository[:tag|@sha256:…], and
-// puts it where to says in one step. Each blob is held to its digest and the
-// reward to the one that its author saw. The error is a *fault.Error, or the
-// cause of ctx; with one, nothing has been written.
+// Pull fetches the reward at from, registry/repository[:tag|@sha256:…], and writes it to
+// the target in one step. It verifies the digest of each blob, and that of the reward
+// against the one at its push. The error is a *fault.Error, or the cause of ctx; if
+// there is an error, nothing was written.
 func Pull(ctx context.Context, from string, to Target, o Options) (Pulled, error) {
 	c, err := o.client(from)
 	if err != nil {
@@ -79,7 +79,7 @@ func Pull(ctx context.Context, from string, to Target, o Options) (Pulled, error
 	return Pulled{Artifact: a, Path: at, Here: here}, nil
 }
 
-// receive fetches manifest and configuration, and judges what they say.
+// receive fetches and checks the manifest and the configuration.
 func (c *client) receive(ctx context.Context) (*packed, error) {
 	desc, err := c.repo.Resolve(ctx, c.ref.Reference)
 	if err != nil {
@@ -87,9 +87,9 @@ func (c *client) receive(ctx context.Context) (*packed, error) {
 	}
 	switch {
 	case desc.MediaType == ocispec.MediaTypeImageIndex || strings.Contains(desc.MediaType, "manifest.list"):
-		return nil, c.foreign(fault.Refused, "it is an index of several artifacts", "name the one that is the reward, by its digest", nil)
+		return nil, c.foreign(fault.Refused, "it is an index of several artifacts", "pass the digest of the artifact that is the reward", nil)
 	case desc.MediaType != ocispec.MediaTypeImageManifest:
-		return nil, c.foreign(fault.Refused, "it is no reward but "+archive.Quote(desc.MediaType), notAReward, nil)
+		return nil, c.foreign(fault.Refused, "it is not a reward but "+archive.Quote(desc.MediaType), notAReward, nil)
 	}
 	p := &packed{}
 	if p.manifest, err = c.fetch(ctx, c.repo.Manifests(), desc, mostManifest); err != nil {
@@ -103,49 +103,49 @@ func (c *client) receive(ctx context.Context) (*packed, error) {
 		return nil, err
 	}
 	if p.config, err = readConfig(p.record.data); err != nil {
-		return nil, c.foreign(fault.Refused, "its configuration is not that of a reward", notAReward, err)
+		return nil, c.foreign(fault.Refused, "its configuration is not a reward's", notAReward, err)
 	}
 	most := bytesOf(c.Sandbox.ScriptMiB)
 	if p.config.module() {
 		most = bytesOf(c.Sandbox.ModuleMiB)
 	}
 	if want := p.config.layerType(); layer.MediaType != want {
-		return nil, c.foreign(fault.Refused, fmt.Sprintf("its layer is %s, and has to be %s", archive.Quote(layer.MediaType), want), notAReward, nil)
+		return nil, c.foreign(fault.Refused, fmt.Sprintf("its layer is %s, but must be %s", archive.Quote(layer.MediaType), want), notAReward, nil)
 	}
 	p.layer.Descriptor = layer
 	return p, c.bounded(layer, most)
 }
 
-// bounded holds what a part is said to measure to its limit.
+// bounded checks the declared size of a part against its limit.
 func (c *client) bounded(desc ocispec.Descriptor, most int64) error {
 	if desc.Size >= 0 && desc.Size <= most {
 		return nil
 	}
-	return c.foreign(fault.Exhausted, fmt.Sprintf("a part of it is said to have %d bytes, and may have %d", desc.Size, most), "a larger reward needs a larger sandbox.module_mib or sandbox.script_mib", nil)
+	return c.foreign(fault.Exhausted, fmt.Sprintf("a part of it has a declared size of %d bytes; the maximum is %d", desc.Size, most), "raise sandbox.module_mib or sandbox.script_mib to pull a larger reward", nil)
 }
 
-const notAReward = "name the reference that the reward was pushed to"
+const notAReward = "use the reference that the reward was pushed to"
 
-// check holds a manifest to the shape of a reward's.
+// check checks that a manifest has the form of a reward's.
 func (c *client) check(text []byte) (config, layer ocispec.Descriptor, err error) {
 	var m ocispec.Manifest
 	switch err := strictjson.Unmarshal(text, &m); {
 	case err != nil:
-		return config, layer, c.foreign(fault.Refused, "its manifest cannot be read", notAReward, err)
+		return config, layer, c.foreign(fault.Refused, "its manifest is invalid", notAReward, err)
 	case m.ArtifactType != ArtifactType || m.Config.MediaType != ConfigType:
 		kind := m.ArtifactType
 		if kind == "" {
 			kind = m.Config.MediaType
 		}
-		return config, layer, c.foreign(fault.Refused, "it is no reward but "+archive.Quote(kind), notAReward, nil)
+		return config, layer, c.foreign(fault.Refused, "it is not a reward but "+archive.Quote(kind), notAReward, nil)
 	case len(m.Layers) != 1:
-		return config, layer, c.foreign(fault.Refused, fmt.Sprintf("it has %d layers, and a reward has one", len(m.Layers)), notAReward, nil)
+		return config, layer, c.foreign(fault.Refused, fmt.Sprintf("it has %d layers, but a reward has one", len(m.Layers)), notAReward, nil)
 	}
 	return m.Config, m.Layers[0], nil
 }
 
-// fetch reads a blob of at most most bytes, and tries again where the network
-// breaks off.
+// fetch reads a blob of at most most bytes, and retries if the connection is
+// lost.
 func (c *client) fetch(ctx context.Context, from content.Fetcher, desc ocispec.Descriptor, most int64) (blob, error) {
 	if err := c.bounded(desc, most); err != nil {
 		return blob{}, err
@@ -164,12 +164,12 @@ func (c *client) fetch(ctx context.Context, from content.Fetcher, desc ocispec.D
 	}
 }
 
-// patienceStep is how much longer each wait is than the one before.
+// patienceStep is the increase of the wait from one retry to the next.
 const patienceStep = 250 * time.Millisecond
 
 func (c *client) read(ctx context.Context, from content.Fetcher, desc ocispec.Descriptor) ([]byte, error) {
 	if err := desc.Digest.Validate(); err != nil {
-		return nil, c.foreign(fault.Refused, "it names a part by what is not a digest", notAReward, err)
+		return nil, c.foreign(fault.Refused, "it refers to a part by an invalid digest", notAReward, err)
 	}
 	in, err := from.Fetch(ctx, desc)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *client) read(ctx context.Context, from content.Fetcher, desc ocispec.De
 	return content.ReadAll(&moved{in: in, total: desc.Size, tell: c.Progress}, desc)
 }
 
-// brokeOff reports whether a transfer may succeed when it is begun again.
+// brokeOff reports whether retrying a transfer may succeed.
 func brokeOff(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.As(err, &network) && network.Timeout()
@@ -197,7 +197,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// open fetches the layer of an artifact and gives its files.
+// open fetches the layer of an artifact and returns its files.
 func (c *client) open(ctx context.Context, p *packed) (files map[string][]byte, err error) {
 	if p.layer, err = c.fetch(ctx, c.repo.Blobs(), p.layer.Descriptor, p.layer.Size); err != nil {
 		return nil, err
@@ -212,9 +212,9 @@ func (c *client) open(ctx context.Context, p *packed) (files map[string][]byte, 
 	_, there := files[p.config.Entry]
 	switch {
 	case !there:
-		return nil, c.foreign(fault.Refused, "its files have no "+p.config.Entry, notAReward, nil)
+		return nil, c.foreign(fault.Refused, "its files do not include "+p.config.Entry, notAReward, nil)
 	case len(files) > 1 && !p.config.folder():
-		return nil, c.foreign(fault.Refused, "it has files beside "+p.config.Entry+", which is a script of one file", notAReward, nil)
+		return nil, c.foreign(fault.Refused, "it has files other than "+p.config.Entry+", which is a single-file script", notAReward, nil)
 	}
 	return files, nil
 }

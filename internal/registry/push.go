@@ -9,11 +9,11 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Push reads the reward that ref names, loads it in the sandbox, and stores it
-// at to: registry/repository[:tag|@sha256:…], the tag latest without one. A
-// reward that cannot be loaded is not pushed. Blobs that the registry has are
-// not sent again, and the tag moves last: a push that is stopped shows nobody
-// half of one. The error is a *fault.Error, or the cause of ctx.
+// Push reads the reward that ref names, loads it in the sandbox, and stores it at to:
+// registry/repository[:tag|@sha256:…]; the default tag is latest. It does not push a
+// reward that cannot be loaded. It does not resend blobs that the registry has, and sets
+// the tag last, so that an interrupted push is never visible. The error is a
+// *fault.Error, or the cause of ctx.
 func Push(ctx context.Context, ref sandbox.Reference, to string, o Options) (Artifact, error) {
 	c, err := o.client(to)
 	if err != nil {
@@ -27,8 +27,8 @@ func Push(ctx context.Context, ref sandbox.Reference, to string, o Options) (Art
 	digest := p.manifest.Digest.String()
 	if _, err := c.ref.Digest(); err == nil && c.ref.Reference != digest {
 		return Artifact{}, &fault.Error{
-			Boundary: fault.CLI, Kind: fault.Invalid, Where: c.ref.String(), What: "the reward makes an artifact of another digest: " + digest,
-			Hint: "name a tag, or the digest of this reward",
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: c.ref.String(), What: "the artifact of this reward has another digest: " + digest,
+			Hint: "use a tag, or the digest of this reward",
 		}
 	}
 	if err := c.explain(ctx, c.send(ctx, p)); err != nil {
@@ -37,7 +37,7 @@ func Push(ctx context.Context, ref sandbox.Reference, to string, o Options) (Art
 	return Artifact{Reference: c.ref.String(), Pinned: pinned(c.ref, digest), Digest: digest, Bytes: p.bytes(), Reward: p.config}, nil
 }
 
-// load runs the reward once, and packs what has run.
+// load runs the reward once, and packs it.
 func (c *client) load(ctx context.Context, ref sandbox.Reference) (*packed, error) {
 	if err := built.Check(ref.Path); err != nil {
 		return nil, err

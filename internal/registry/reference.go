@@ -6,16 +6,16 @@ import (
 	"oras.land/oras-go/v2/registry"
 )
 
-// latest is the tag that a reference without one means.
+// latest is the default tag.
 const latest = "latest"
 
-// parse reads registry/repository[:tag|@sha256:…].
+// parse parses registry/repository[:tag|@sha256:…].
 func parse(ref string) (registry.Reference, error) {
 	r, err := registry.ParseReference(ref)
 	if err != nil {
 		return r, &fault.Error{
-			Boundary: fault.CLI, Kind: fault.Invalid, Where: archive.Quote(ref), What: "names no place in a registry", Err: err,
-			Hint: "write registry/repository:tag or registry/repository@sha256:…, such as localhost:5000/rewards/exact:1.0",
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: archive.Quote(ref), What: "is not a reference to a registry", Err: err,
+			Hint: "use registry/repository:tag or registry/repository@sha256:…, such as localhost:5000/rewards/exact:1.0",
 		}
 	}
 	if r.Reference == "" {
@@ -24,7 +24,7 @@ func parse(ref string) (registry.Reference, error) {
 	return r, nil
 }
 
-// pinned is r with a digest in place of its tag.
+// pinned returns r with a digest instead of its tag.
 func pinned(r registry.Reference, digest string) string {
 	r.Reference = digest
 	return r.String()

@@ -1,12 +1,12 @@
-// Package registry moves rewards to and from registries of the OCI distribution
-// specification 1.1, which every container registry is. A reward is an image
-// manifest of the type ArtifactType with one layer: a module as it is, or the
-// files of a script, exactly those that the reward's digest covers. The same
-// reward makes the same bytes, so what is pushed twice has one digest.
+// Package registry pushes rewards to and pulls them from registries of the OCI
+// distribution specification 1.1, which includes every container registry. A reward is
+// an image manifest of the type ArtifactType with one layer: a module unchanged, or the
+// files of a script, exactly those that the reward's digest covers. The same reward
+// gives the same bytes, so that pushing it again gives the same digest.
 //
-// A registry is not trusted: sizes are bounded before anything is read, every
-// blob is held to its digest, archives are unpacked in memory, and what lies on
-// the disk in the end has the digest that its author's had, or nothing does.
+// A registry is not trusted: sizes are limited before anything is read, the digest of
+// every blob is verified, and archives are unpacked in memory. The files on disk have
+// the digest of the pushed reward, or nothing is written.
 package registry
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Media types of what is pushed.
+// Media types of the artifacts.
 const (
 	ArtifactType = "application/vnd.merit.reward.v1"
 	ConfigType   = "application/vnd.merit.reward.config.v1+json"
@@ -23,25 +23,25 @@ const (
 	ScriptType   = "application/vnd.oci.image.layer.v1.tar+gzip"
 )
 
-// Options say how a registry is reached. The zero value asks Docker's
-// configuration for credentials, and takes HTTPS but for this machine itself.
+// Options configures access to a registry. The zero value takes credentials from
+// Docker's configuration, and uses HTTPS except for this machine.
 type Options struct {
-	// Username and Password are used in place of Docker's configuration
+	// Username and Password replace Docker's configuration
 	// ($DOCKER_CONFIG/config.json or ~/.docker/config.json, with its helpers).
 	Username, Password string
-	// Scheme is https or http. Empty means http for localhost and loopback
-	// addresses without a CAFile, https for all others.
+	// Scheme is https or http. Empty means http for localhost and loopback addresses
+	// without a CAFile, and https otherwise.
 	Scheme string
-	// CAFile holds the certificates, in PEM, of authorities that are trusted
-	// beside those of the system.
+	// CAFile has the certificates, in PEM, of authorities to trust in addition to
+	// those of the system.
 	CAFile string
-	// Stall is how long neither side may send a byte; 0 means 30 seconds.
+	// Stall is the maximum time in which neither side sends a byte; 0 means 30 seconds.
 	Stall time.Duration
-	// Sandbox bounds what is read, and runs what is pushed once. The zero value is
-	// sandbox.DefaultConfig.
+	// Sandbox sets the size limits, and runs a reward once before a push. The zero
+	// value means sandbox.DefaultConfig.
 	Sandbox sandbox.Config
-	// Progress, if any, is told how many bytes of the layer have been moved; it
-	// begins again when a transfer does. Calls come one at a time.
+	// Progress, if not nil, receives the transferred bytes of the layer; the count
+	// restarts when a transfer does. Calls are not concurrent.
 	Progress func(done, total int64)
 }
 
@@ -60,14 +60,14 @@ func (o Options) withDefaults() Options {
 
 // Artifact is a reward in a registry.
 type Artifact struct {
-	// Reference is registry/repository:tag, or …@sha256:… where no tag was named.
+	// Reference is registry/repository:tag, or …@sha256:… if no tag was given.
 	Reference string `json:"reference"`
-	// Pinned is registry/repository@sha256:…, which always means the same bytes.
+	// Pinned is registry/repository@sha256:…, which always refers to the same bytes.
 	Pinned string `json:"pinned"`
-	// Digest is that of the manifest: the part of Pinned behind the @.
+	// Digest is the digest of the manifest: the part of Pinned after the @.
 	Digest string `json:"digest"`
 	// Bytes is the size of manifest, configuration and layer.
 	Bytes int64 `json:"bytes"`
-	// Reward is what the artifact says of its reward.
+	// Reward is the artifact's configuration.
 	Reward Config `json:"reward"`
 }

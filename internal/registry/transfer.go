@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// lively is a connection that ends in a timeout when neither side has sent a
-// byte for a while, however long all of it takes.
+// lively is a connection that times out when neither side has sent a byte for a while,
+// regardless of its total duration.
 type lively struct {
 	net.Conn
 	stall time.Duration
 }
 
-// Each byte moves the deadline of both directions: a side that listens to a long
-// upload is not idle.
+// Read moves the deadline of both directions: a side that reads a long upload is
+// not idle.
 func (c *lively) Read(p []byte) (int, error) {
-	_ = c.SetDeadline(time.Now().Add(c.stall)) // a closed connection says so itself
+	_ = c.SetDeadline(time.Now().Add(c.stall)) // a closed connection reports it elsewhere
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		_ = c.SetDeadline(time.Now().Add(c.stall))
@@ -27,7 +27,7 @@ func (c *lively) Read(p []byte) (int, error) {
 }
 
 func (c *lively) Write(p []byte) (n int, err error) {
-	const piece = 64 << 10 // what a slow line takes within a stall
+	const piece = 64 << 10 // a slow line can send this within the stall time
 	for n < len(p) && err == nil {
 		_ = c.SetDeadline(time.Now().Add(c.stall))
 		var m int
@@ -37,7 +37,7 @@ func (c *lively) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// sending tells how much of a layer has been sent.
+// sending reports how much of a layer has been sent.
 type sending struct {
 	base     http.RoundTripper
 	mu       sync.Mutex
@@ -46,7 +46,7 @@ type sending struct {
 	attempt  int
 }
 
-// shown is the least size of a body that progress is told of.
+// shown is the minimum size of a body for which progress is reported.
 const shown = 64 << 10
 
 func (s *sending) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -61,8 +61,8 @@ func (s *sending) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(r)
 }
 
-// teller returns the progress of one attempt. What is left of an earlier one
-// still reads its body while the next goes on: it is told to nobody.
+// teller returns the progress function of one attempt. An earlier attempt may still read
+// its body during the next one; its progress is discarded.
 func (s *sending) teller(attempt int) func(done, total int64) {
 	return func(done, total int64) {
 		s.mu.Lock()
@@ -79,7 +79,7 @@ func (s *sending) stop() {
 	s.ended = true
 }
 
-// moved counts what is read of a body.
+// moved counts the bytes that are read from a body.
 type moved struct {
 	in          io.ReadCloser
 	done, total int64

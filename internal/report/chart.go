@@ -24,7 +24,7 @@ type tick struct {
 	Label string
 }
 
-// line is a path; Class names its colour.
+// line is a path; Class names its color.
 type line struct {
 	Class string
 	Path  string
@@ -134,8 +134,7 @@ func small(title string, format func(float64) string, all ...series) chart {
 	return c
 }
 
-// smooth returns the mean of each value and up to radius neighbours on both
-// sides.
+// smooth returns the mean of each value and up to radius neighbors on both sides.
 func smooth(y []float64, radius int) []float64 {
 	out := make([]float64, len(y))
 	for i := range y {

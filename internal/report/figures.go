@@ -73,9 +73,9 @@ func figures(metrics []run.Iteration) []section {
 			one("Return", number, func(r *run.Iteration) float64 { return r.Rollout.Return }),
 			one("Length in steps", number, func(r *run.Iteration) float64 { return r.Rollout.Length }),
 			one("Actions without effect", percent, func(r *run.Iteration) float64 { return r.Rollout.Invalid }),
-			one("Environment steps a second", number, func(r *run.Iteration) float64 { return r.Time.StepsPerSecond }),
+			one("Environment steps per second", number, func(r *run.Iteration) float64 { return r.Time.StepsPerSecond }),
 		}},
-		{"Credit", "GiGPO compares whole episodes inside a group, and single steps that left the same state (an anchor group). Steps alone in their anchor group get no step advantage; groups in which all members score the same get no episode advantage.", []chart{
+		{"Credit", "GiGPO compares whole episodes within a group, and single steps that were taken in the same state (an anchor group). Steps alone in their anchor group get no step advantage; groups in which all members score the same get no episode advantage.", []chart{
 			one("Steps with a step advantage", percent, func(r *run.Iteration) float64 { return r.Advantage.StepShare }),
 			one("Groups with equal scores", percent, func(r *run.Iteration) float64 { return r.Advantage.ZeroVarianceRate }),
 			one("Steps alone in their anchor group", percent, func(r *run.Iteration) float64 { return r.Advantage.SingletonShare }),
@@ -95,13 +95,13 @@ func figures(metrics []run.Iteration) []section {
 	if !slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Update != nil && r.Update.Ratio != 0 }) {
 		return all
 	}
-	return append(all, section{"Engine", "Whether the weights that learn and those that sample are the same: what they give to the same tokens, before the update.", []chart{
+	return append(all, section{"Engine", "Whether the learner and the sampler have the same weights: the probabilities that each gives the same tokens, before the update.", []chart{
 		small("Difference of log-probabilities, nats", number,
 			pick(metrics, "largest", "a", func(r *run.Iteration) float64 { return r.Update.DriftMax }),
 			pick(metrics, "mean", "b", func(r *run.Iteration) float64 { return r.Update.Drift })),
 		one("Learner ÷ sampler", number, func(r *run.Iteration) float64 { return r.Update.Ratio }),
 		one("Tokens with a gradient", number, func(r *run.Iteration) float64 { return float64(r.Update.Tokens) }),
-		one("Steps of weights too old", number, func(r *run.Iteration) float64 { return float64(r.Rollout.Stale) }),
+		one("Steps whose weights were too old", number, func(r *run.Iteration) float64 { return float64(r.Rollout.Stale) }),
 	}})
 }
 

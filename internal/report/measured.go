@@ -25,7 +25,7 @@ func measured(metrics []run.Iteration) []section {
 	if len(names) == 0 {
 		return nil
 	}
-	s := section{Title: "What was measured", Note: "What the environment and the rewards measured of an episode, beside the score: means of the training episodes of an iteration, and of validation."}
+	s := section{Title: "What was measured", Note: "What the environment and the rewards measured in each episode in addition to the score: means over the training episodes of an iteration, and over validation."}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if len(s.Charts) == maxMeasured {
 			break

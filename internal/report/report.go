@@ -30,7 +30,7 @@ func Make(dir string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	if err := page.Execute(&out, p); err != nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: dir, What: "the report cannot be made", Err: err, Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: dir, What: "cannot create the report", Err: err, Hint: "please report it"}
 	}
 	return out.Bytes(), nil
 }

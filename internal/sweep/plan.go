@@ -61,7 +61,7 @@ func reaches(t Task, cfg *merit.Config) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Config, Kind: fault.Invalid, Where: "task " + t.Name,
-		What: fmt.Sprintf("budgets: %d steps are more than train.env_steps, %d, lets a run take", t.Budgets[len(t.Budgets)-1], steps),
+		What: fmt.Sprintf("budgets: %d steps exceed train.env_steps, %d", t.Budgets[len(t.Budgets)-1], steps),
 		Hint: "raise train.env_steps, or remove the budget",
 	}
 }

@@ -51,7 +51,7 @@ func Play(ctx context.Context, plan []Run, o Options) error {
 		return &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Interrupted, Where: o.Dir,
 			What: fmt.Sprintf("stopped after %d of %d runs; the others keep their last checkpoints", done, len(plan)),
-			Hint: "the same command goes on",
+			Hint: "run the same command again to continue",
 		}
 	}
 	return errors.Join(p.problems...)
@@ -102,7 +102,7 @@ func (p *player) train(ctx context.Context, i int, r Run) (err error) {
 func finished(dir string, cfg *merit.Config) (bool, error) {
 	if _, err := cfg.CheckRun(dir); err != nil {
 		return false, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: dir, What: "holds a run of other settings than the study's", Err: err,
+			Boundary: fault.Storage, Kind: fault.Refused, Where: dir, What: "contains a run with other settings than the study's", Err: err,
 			Hint: "choose another folder with --out, or remove the run to train it again",
 		}
 	}

@@ -155,5 +155,5 @@ func TestStudyRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(manifest, data, 0o600))
 	_, err = sweep.Read(s, p, dir)
-	require.ErrorContains(t, err, "was played or scored by other code")
+	require.ErrorContains(t, err, "used other environment or reward code")
 }

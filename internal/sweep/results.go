@@ -131,8 +131,8 @@ func readRun(dir string, planned Run) (r Result, digests []string, err error) {
 func differing(r Run, before, now []string) error {
 	return &fault.Error{
 		Boundary: fault.Storage, Kind: fault.Refused, Where: r.Name(),
-		What: fmt.Sprintf("was played or scored by other code than the runs before it: %s, not %s", strings.Join(now, ", "), strings.Join(before, ", ")),
-		Hint: "train the older runs again: remove their directories and repeat the command",
+		What: fmt.Sprintf("used other environment or reward code than the runs before it: %s, not %s", strings.Join(now, ", "), strings.Join(before, ", ")),
+		Hint: "remove the directories of the older runs and run the command again to train them again",
 	}
 }
 
@@ -160,7 +160,7 @@ func budgets(plan []Run, t TaskResults) []int {
 func (r *Results) Write(dir string) error {
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the results cannot be encoded", Err: err, Hint: "please report it"}
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "cannot encode the results", Err: err, Hint: "please report it"}
 	}
 	return WriteFile(filepath.Join(dir, ResultsFile), append(data, '\n'))
 }

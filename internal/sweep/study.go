@@ -20,20 +20,20 @@ import (
 // Study is what a study's file says: tasks × settings × seeds, and in which
 // panels the settings are shown beside each other.
 type Study struct {
-	// Title heads the page.
+	// Title is the heading of the page.
 	Title string `yaml:"title"`
-	// Seeds is how many seeds each setting is trained with: 1, 2, …
+	// Seeds is the number of seeds that each setting is trained with: 1, 2, …
 	Seeds int `yaml:"seeds" jsonschema:"minimum=1,maximum=10000"`
-	// Set is put over the configuration of every run, as by --set.
+	// Set lists overrides for the configuration of every run, as with --set.
 	Set []string `yaml:"set"`
-	// Tasks are the configurations that are trained.
+	// Tasks are the configurations to train.
 	Tasks []Task `yaml:"tasks"`
-	// Settings are what is compared; each is trained on each task.
+	// Settings are what the study compares; each one is trained on each task.
 	Settings []Setting `yaml:"settings"`
-	// Panels are the tables and pictures; without any there is one of all
+	// Panels are the tables and pictures; if there are none, one panel shows all
 	// settings.
 	Panels []Panel `yaml:"panels"`
-	// Page is a template of the page, relative to the file; empty is one with
+	// Page is a template of the page, relative to the file; empty uses a page with
 	// every table and picture.
 	Page string `yaml:"page"`
 
@@ -42,37 +42,46 @@ type Study struct {
 
 // Task is a configuration that is trained.
 type Task struct {
-	Name  string `yaml:"name"`  // in paths
-	Title string `yaml:"title"` // in tables; the name if empty
-	// Config is the configuration file, relative to the study's.
+	// Name is used in paths.
+	Name string `yaml:"name"`
+	// Title is used in tables; empty uses the name.
+	Title string `yaml:"title"`
+	// Config is the configuration file, relative to the study file.
 	Config string `yaml:"config"`
-	// Set is put over it, after that of the study.
+	// Set lists overrides that apply after those of the study.
 	Set []string `yaml:"set"`
-	// Budgets are the numbers of environment steps at which success is told, in
-	// order; the last one bounds the curve. Empty is a quarter, a half and the
-	// whole of train.env_steps.
+	// Budgets are the numbers of environment steps, in ascending order, at which
+	// success is reported; the last one is the end of the curve. Empty uses a
+	// quarter, a half and all of train.env_steps.
 	Budgets []int `yaml:"budgets"`
 }
 
 // Setting is one of the things that are compared.
 type Setting struct {
-	Name  string   `yaml:"name"`                                       // in paths
-	Title string   `yaml:"title"`                                      // in tables; the name if empty
-	Set   []string `yaml:"set"`                                        // over the task's configuration
-	Tasks []string `yaml:"tasks"`                                      // on which it is trained; empty is all
-	Seeds int      `yaml:"seeds" jsonschema:"minimum=0,maximum=10000"` // with how many seeds; 0 is as many as the study
+	// Name is used in paths.
+	Name string `yaml:"name"`
+	// Title is used in tables; empty uses the name.
+	Title string `yaml:"title"`
+	// Set lists overrides of the task's configuration.
+	Set []string `yaml:"set"`
+	// Tasks are the tasks that it is trained on; empty means all.
+	Tasks []string `yaml:"tasks"`
+	// Seeds is the number of seeds; 0 uses that of the study.
+	Seeds int `yaml:"seeds" jsonschema:"minimum=0,maximum=10000"`
 }
 
 // Panel shows settings beside each other, on each of its tasks.
 type Panel struct {
-	Name     string   `yaml:"name"`
-	Title    string   `yaml:"title"`
-	Settings []string `yaml:"settings"` // empty is all
-	Tasks    []string `yaml:"tasks"`    // empty is all
-	// Against is the setting that the others are compared with, seed by seed;
-	// empty is the first.
+	Name  string `yaml:"name"`
+	Title string `yaml:"title"`
+	// Settings are the settings that it shows; empty means all.
+	Settings []string `yaml:"settings"`
+	// Tasks are the tasks that it shows; empty means all.
+	Tasks []string `yaml:"tasks"`
+	// Against is the setting that the others are compared with, seed by seed; empty
+	// means the first.
 	Against string `yaml:"against"`
-	// Measure is what is shown, one of [Measures]; empty is success.
+	// Measure is the quantity that it shows, one of [Measures]; empty means success.
 	Measure string `yaml:"measure"`
 }
 
@@ -148,7 +157,7 @@ func (s *Study) Validate() []error {
 	for i, t := range s.Tasks {
 		at := fmt.Sprintf("tasks[%d].", i)
 		p.Check(t.Config != "", at+"config", t.Config, "name the configuration file of the task")
-		p.Check(slices.IsSorted(t.Budgets) && (len(t.Budgets) == 0 || t.Budgets[0] > 0), at+"budgets", t.Budgets, "use numbers of steps in order, such as [50000, 200000]")
+		p.Check(slices.IsSorted(t.Budgets) && (len(t.Budgets) == 0 || t.Budgets[0] > 0), at+"budgets", t.Budgets, "use numbers of steps in ascending order, such as [50000, 200000]")
 	}
 	for i, x := range s.Settings {
 		at := fmt.Sprintf("settings[%d].", i)
@@ -171,8 +180,8 @@ func named(p *fault.Problems, key string, list []string) []string {
 	p.Check(len(list) > 0, key, list, "give at least one")
 	for i, name := range list {
 		at := fmt.Sprintf("%s[%d].name", key, i)
-		p.Check(plain.MatchString(name), at, name, "use small letters, digits, dots and dashes: it becomes part of a path")
-		p.Check(!slices.Contains(list[:i], name), at, name, "give each its own name")
+		p.Check(plain.MatchString(name), at, name, "use lowercase letters, digits, dots and dashes: it becomes part of a path")
+		p.Check(!slices.Contains(list[:i], name), at, name, "give each one its own name")
 	}
 	return list
 }

@@ -94,7 +94,7 @@ func TestBudgetBeyondRun(t *testing.T) {
 	s, err := sweep.Load(write(t, "tasks: [{name: a, config: base.yaml, budgets: [100, 300]}]\nsettings: [{name: x}, {name: y}]\nseeds: 2\n"))
 	require.NoError(t, err)
 	_, err = s.Plan("train.env_steps=200")
-	require.EqualError(t, err, "task a: budgets: 300 steps are more than train.env_steps, 200, lets a run take")
+	require.EqualError(t, err, "task a: budgets: 300 steps exceed train.env_steps, 200")
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	for _, enough := range []string{"train.env_steps=300", "train.env_steps=0"} {
 		_, err = s.Plan(enough)

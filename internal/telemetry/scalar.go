@@ -11,11 +11,11 @@ import (
 
 // Scalar is one number of a record.
 type Scalar struct {
-	// Path leads to the number: the names of the JSON fields, and among them the
-	// keys of maps and the names of list elements.
+	// Path is the path to the number: the names of JSON fields, map keys and names of
+	// list elements.
 	Path []string
-	// Key is the index in Path of the last element that is such a key or name
-	// and no field; -1 if there is none.
+	// Key is the index in Path of the last map key or element name; -1 if there is
+	// none.
 	Key   int
 	Value float64
 }
@@ -23,15 +23,15 @@ type Scalar struct {
 // Name joins the path with slashes.
 func (s Scalar) Name() string { return strings.Join(s.Path, "/") }
 
-// Iteration returns the numbers of an iteration, in the order of its fields and
-// of sorted keys. A field that the line in metrics.jsonl omits is omitted here.
+// Iteration returns the numbers of an iteration, in the order of its fields and sorted
+// keys. It omits the fields that metrics.jsonl omits.
 func Iteration(it run.Iteration) []Scalar { return walk(nil, reflect.ValueOf(it), nil, -1) }
 
 // Score returns the numbers of an evaluation.
 func Score(s run.Score) []Scalar { return walk(nil, reflect.ValueOf(s), nil, -1) }
 
-// walk appends the numbers below v. New fields of a record follow by
-// themselves: what is known here is kinds, not names.
+// walk appends the numbers below v. It works by kinds, not names, so that it includes
+// new fields of a record.
 func walk(dst []Scalar, v reflect.Value, path []string, key int) []Scalar {
 	number := func(x float64) []Scalar { return append(dst, Scalar{Path: path, Key: key, Value: x}) }
 	switch {
@@ -81,7 +81,7 @@ func walk(dst []Scalar, v reflect.Value, path []string, key int) []Scalar {
 	return dst
 }
 
-// nameOf returns what an element of a list calls itself, if it does.
+// nameOf returns the name of a list element, if it has one.
 func nameOf(v reflect.Value) string {
 	f := v.FieldByName("Name")
 	if !f.IsValid() || f.Kind() != reflect.String {
@@ -90,5 +90,5 @@ func nameOf(v reflect.Value) string {
 	return f.String()
 }
 
-// at returns path with one element more, in memory of its own.
+// at returns a copy of path with one more element.
 func at(path []string, name string) []string { return append(slices.Clip(path), name) }

@@ -1,6 +1,6 @@
-// Package telemetry tells others how a run goes: the figures of an iteration as
-// named numbers, and reporters that pass them on. What writes them is below it:
-// eventfile for TensorBoard, exporter for Prometheus.
+// Package telemetry reports the progress of a run: it converts an iteration to named
+// numbers, and passes reports on. The subpackages write them: eventfile for TensorBoard,
+// exporter for Prometheus.
 package telemetry
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// Fan is a reporter that tells every one of its reporters, in order.
+// Fan is a reporter that calls each of its reporters in order.
 type Fan []train.Reporter
 
-// Began tells those that want to know.
+// Began calls the reporters that implement it.
 func (f Fan) Began(history []run.Iteration, total int) {
 	for _, r := range f {
 		if b, ok := r.(train.Beginner); ok {
@@ -20,21 +20,21 @@ func (f Fan) Began(history []run.Iteration, total int) {
 	}
 }
 
-// Collecting tells all.
+// Collecting calls all reporters.
 func (f Fan) Collecting(what string, done, total int) {
 	for _, r := range f {
 		r.Collecting(what, done, total)
 	}
 }
 
-// Evaluated tells all.
+// Evaluated calls all reporters.
 func (f Fan) Evaluated(what string, score run.Score) {
 	for _, r := range f {
 		r.Evaluated(what, score)
 	}
 }
 
-// Iterated tells all.
+// Iterated calls all reporters.
 func (f Fan) Iterated(it run.Iteration, total int) {
 	for _, r := range f {
 		r.Iterated(it, total)

@@ -1,5 +1,5 @@
-// Package traces does what the verbs of merit traces do: it exports, imports and
-// scores what a store keeps.
+// Package traces implements the commands of merit traces: it exports, imports and
+// scores the traces in a store.
 package traces
 
 import (
@@ -13,43 +13,43 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Format is a form in which traces are exported.
+// Format is an export format for traces.
 type Format string
 
-// The closed set of formats.
+// The export formats.
 const (
-	FormatLines        Format = "jsonl"        // a trace a line
+	FormatLines        Format = "jsonl"        // one trace per line
 	FormatTree         Format = "tree"         // traces/DATE/AGENT/trace_ID.json and an index
-	FormatTrajectories Format = "trajectories" // what merit eval and trainers read, one a line
+	FormatTrajectories Format = "trajectories" // trajectories for merit eval and trainers, one per line
 )
 
-// Formats returns the closed set of formats.
+// Formats returns the names of all formats.
 func Formats() []string {
 	return []string{string(FormatLines), string(FormatTree), string(FormatTrajectories)}
 }
 
-// ExportOptions say what is written where.
+// ExportOptions configures Export.
 type ExportOptions struct {
 	Query  trace.Query
 	Format Format
-	// Out is a folder for a tree, else a file, compressed if it ends in .zst or
-	// .gz, of trajectories Parquet if in .parquet; "-" is Stdout.
+	// Out is a folder for a tree, otherwise a file. A name ending in .zst or .gz
+	// compresses it; trajectories can also go to .parquet. "-" is Stdout.
 	Out      string
 	Stdout   io.Writer
 	Progress func(done int) // may be nil
 }
 
-// Moved is what was exported or imported.
+// Moved counts what was exported or imported.
 type Moved struct {
 	Traces  int         `json:"traces"`
 	Spans   int         `json:"spans"`
-	Without int         `json:"without_conversation,omitempty"` // left out of trajectories: nothing was said
+	Without int         `json:"without_conversation,omitempty"` // omitted from trajectories: the trace has no messages
 	Skipped archive.Bad `json:"skipped,omitzero"`
 }
 
-// Export writes the traces that the query chooses, in the order of the store.
-// A file appears whole or not at all; of a tree each file does. The bytes are a
-// function of the traces.
+// Export writes the traces that match the query, in the order of the store.
+// Each output file appears whole or not at all. The bytes depend only on the
+// traces.
 func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error) {
 	moved := new(Moved)
 	each := func(put func(*trace.Trace) error) error {
@@ -66,7 +66,7 @@ func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error
 	}
 	switch {
 	case o.Format == FormatTree && o.Out == "-":
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "a tree is a folder", Hint: "name it with --out"}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "the tree format needs a folder to write to", Hint: "name the folder with --out"}
 	case o.Format == FormatTree:
 		tree, err := archive.CreateTree(o.Out)
 		if err != nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// ImportOptions say what is read.
+// ImportOptions configures Import.
 type ImportOptions struct {
-	// Path is a file of traces, spans or trajectories, one a line, or of
-	// trajectories in a table; or the folder of a tree. "-" is Stdin.
+	// Path is a file of traces, spans or trajectories, one per line; a table of
+	// trajectories; or the folder of a tree. "-" is Stdin.
 	Path     string
 	Stdin    io.Reader
-	SkipBad  bool            // omit what cannot be used; else nothing is put if anything is bad
+	SkipBad  bool            // skip invalid records; otherwise one invalid record prevents any write
 	Progress func(spans int) // may be nil
 }
 
-// batch is how many spans are put at one time.
+// batch is the number of spans per write.
 const batch = 512
 
-// Import puts what is in a file or a folder into to. It may be done again: the
-// same spans replace themselves. Unless bad lines are skipped, all of it is read
-// and checked before anything is put.
+// Import writes the traces in a file or a folder to a sink. Importing the same
+// spans again replaces them. Unless SkipBad is set, Import reads and checks all
+// input before it writes anything.
 func Import(ctx context.Context, to trace.Sink, o ImportOptions) (*Moved, error) {
 	path, done, err := o.seekable()
 	if err != nil {
@@ -75,14 +75,14 @@ func Import(ctx context.Context, to trace.Sink, o ImportOptions) (*Moved, error)
 	return moved, err
 }
 
-// seekable is a path that can be read twice: what comes by stdin is put aside.
+// seekable returns a path that can be read twice. It copies stdin to a temporary file.
 func (o *ImportOptions) seekable() (path string, done func(), err error) {
 	if o.Path != "-" {
 		return o.Path, func() {}, nil
 	}
 	aside, err := os.CreateTemp("", "merit-import-*.jsonl")
 	if err != nil {
-		return "", nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot put stdin aside", Err: err, Hint: "give the path of a file"}
+		return "", nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot copy stdin to a temporary file", Err: err, Hint: "write stdin to a file and pass its path"}
 	}
 	done = func() { os.Remove(aside.Name()) }
 	_, err = io.Copy(aside, o.Stdin)
@@ -91,7 +91,7 @@ func (o *ImportOptions) seekable() (path string, done func(), err error) {
 	}
 	if err != nil {
 		done()
-		return "", nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot put stdin aside", Err: err, Hint: "give the path of a file"}
+		return "", nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot copy stdin to a temporary file", Err: err, Hint: "write stdin to a file and pass its path"}
 	}
 	return aside.Name(), done, nil
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// identity is what reward spans say of the reward that gave them.
+// identity is what reward spans record about the reward that wrote them.
 type identity struct {
 	name, digest, id string
 }
 
-// identify names a reward or a composition of several: its digest and id are a
-// function of all that decides what it says.
+// identify names a reward or a composition of several. The digest and id depend
+// on everything that decides the score.
 func identify(parts []reward.Weighted) identity {
 	var who identity
 	var names []string
@@ -43,9 +43,9 @@ func identify(parts []reward.Weighted) identity {
 	return who
 }
 
-// spans are what e says of a trace: the reward of the whole, and those of the
-// spans that have step outputs. Outputs for messages that no call of the trace
-// said stand in the result of the whole only.
+// spans returns the reward spans for evaluation e of a trace: one for the whole
+// trace, and one for each span with a step output. Step outputs for messages that
+// no call of the trace wrote are only in the result of the whole trace.
 func (who identity) spans(t *trace.Trace, told *rl.Trajectory, e reward.Evaluation, rule reward.StepIndexing, now time.Time) (all []trace.Span) {
 	result := e.Result
 	if e.Outcome != reward.Scored {
@@ -78,8 +78,8 @@ func (who identity) spans(t *trace.Trace, told *rl.Trajectory, e reward.Evaluati
 	return spans
 }
 
-// withdraw adds to spans one for each span that this reward has rewarded before
-// and does not any more, because the trace has changed: without a score.
+// withdraw appends to spans, for each span that this reward scored earlier but no
+// longer scores because the trace has changed, a reward span without a score.
 func (who identity) withdraw(t *trace.Trace, spans []trace.Span, now time.Time) []trace.Span {
 	given := map[string]bool{}
 	for i := range spans {
@@ -90,7 +90,7 @@ func (who identity) withdraw(t *trace.Trace, spans []trace.Span, now time.Time) 
 		if s.Kind != trace.KindReward || given[s.ID] || !strings.HasPrefix(s.ID, who.id+"-") {
 			continue
 		}
-		gone := &trace.Reward{Of: s.Reward.Of, Outcome: string(reward.Invalid), Result: &rl.EvaluateResult{Reason: "the trace has changed, and this is no longer rewarded"}}
+		gone := &trace.Reward{Of: s.Reward.Of, Outcome: string(reward.Invalid), Result: &rl.EvaluateResult{Reason: "the trace has changed, and this span no longer has a reward"}}
 		withdrawn := who.span(t.ID, strings.TrimPrefix(s.ID, who.id), now, gone)
 		withdrawn.Agent = s.Agent
 		spans = append(spans, withdrawn)
@@ -103,7 +103,7 @@ func (who identity) span(of, suffix string, now time.Time, r *trace.Reward) trac
 	return trace.Span{Trace: of, ID: who.id + suffix, Kind: trace.KindReward, Name: who.name, Start: now, End: now, Status: trace.StatusOK, Reward: r}
 }
 
-// placesOf has the number of the step by the index that a reward gives it.
+// placesOf maps the index that a reward gives a step to the step's position.
 func placesOf(told *rl.Trajectory, rule reward.StepIndexing) map[int]int {
 	index := map[int]int{}
 	assistant := told.AssistantIndex(nil)
@@ -118,7 +118,7 @@ func placesOf(told *rl.Trajectory, rule reward.StepIndexing) map[int]int {
 	return index
 }
 
-// fresh reports whether spans say anything that the trace does not have.
+// fresh reports whether spans contain anything that the trace does not have yet.
 func fresh(t *trace.Trace, spans []trace.Span) bool {
 	there := make(map[string]*trace.Span)
 	for i := range t.All {
@@ -135,7 +135,7 @@ func fresh(t *trace.Trace, spans []trace.Span) bool {
 	return false
 }
 
-// same compares what two reward spans say, whenever they said it.
+// same reports whether two reward spans agree in everything except time.
 func same(a, b *trace.Span) bool {
 	plain := func(s *trace.Span) any {
 		text, err := json.Marshal(s.Reward)

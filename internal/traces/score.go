@@ -15,36 +15,36 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// ScoreOptions say which traces are scored.
+// ScoreOptions configures Score.
 type ScoreOptions struct {
 	Query    trace.Query
-	Parallel int            // evaluations at one time; 0 is one for each processor. It changes nothing that is written
-	Now      time.Time      // when the rewards were given
+	Parallel int            // concurrent evaluations; 0 means one per CPU. It does not affect what is written
+	Now      time.Time      // the time recorded in the reward spans
 	Progress func(done int) // may be nil
 }
 
-// Scored is what came of a pass.
+// Scored is the result of a call of Score.
 type Scored struct {
 	*scoring.Summary
-	Written int `json:"written"` // traces that have a reward that they did not have
-	Same    int `json:"same"`    // traces that had it already
+	Written int `json:"written"` // traces that got a new or changed reward
+	Same    int `json:"same"`    // traces that had the same reward already
 }
 
-// page is how many traces are chosen at one time, and share how many of them
-// each evaluation at a time has: what is held in memory at once.
+// page is how many traces are selected at once, and share is how many of them each
+// parallel evaluation receives. Together they bound the memory.
 const (
 	page  = 1000
 	share = 8
 )
 
-// Score evaluates the traces that the query chooses, as trajectories, and writes
-// what came of it as reward spans: one for the trace, with its outcome and its
-// score if it is scored, and one for each span that has a step output. What a
-// reward of the same digest has said before stays as it is, with another both
-// stand; traces that changed since are scored again. A trace without a score is
+// Score evaluates the traces that match the query, as trajectories, and writes the
+// results as reward spans: one for the trace, with its outcome and any score, and
+// one for each span that has a step output. A result of a reward with the same
+// digest is kept unless the trace has changed since; results of other digests stay
+// next to it. A trace without a score is not an error: see the Summary's Unscored.
 // no error: see the Summary's Unscored.
 //
-// A reward that compares the members of a group gets the traces of one
+// A reward that compares the members of a group gets all traces of one
 // metadata.group, or else of one task, together.
 func Score(ctx context.Context, s *store.Store, parts []reward.Weighted, o ScoreOptions) (*Scored, error) {
 	p := &pass{store: s, options: o, pool: reward.NewPool(parts, o.Parallel), names: identify(parts)}
@@ -63,18 +63,18 @@ func Score(ctx context.Context, s *store.Store, parts []reward.Weighted, o Score
 	return &Scored{Summary: summary, Written: p.written, Same: p.same}, nil
 }
 
-// pass is one Score.
+// pass is the state of one Score call.
 type pass struct {
 	store         *store.Store
 	options       ScoreOptions
 	pool          *reward.Pool
 	names         identity
-	results       []scoring.Result // without what is not summed up
+	results       []scoring.Result // only the fields that the summary needs
 	written, same int
 	truthless     int // trajectories without a ground truth
 }
 
-// chunks scores traces that stand alone.
+// chunks scores traces independently.
 func (p *pass) chunks(ctx context.Context) error {
 	return p.store.Heads(ctx, p.options.Query, page, func(heads []trace.Head) error {
 		for part := range slices.Chunk(heads, p.options.Parallel*share) {
@@ -90,14 +90,14 @@ func (p *pass) chunks(ctx context.Context) error {
 	})
 }
 
-// groups scores traces group by group, in the order of each group's first.
+// groups scores traces group by group, in the order of each group's first trace.
 func (p *pass) groups(ctx context.Context) error {
 	var order []string
 	members := map[string][]string{}
 	err := p.store.Heads(ctx, p.options.Query, page, func(heads []trace.Head) error {
 		for _, h := range heads {
 			t := trace.Trace{Head: h}
-			group := cmp.Or(t.Trajectory().Group, "trace\x00"+h.ID) // a trace of no group stands alone
+			group := cmp.Or(t.Trajectory().Group, "trace\x00"+h.ID) // a trace without a group is its own group
 			if members[group] == nil {
 				order = append(order, group)
 			}
@@ -113,7 +113,7 @@ func (p *pass) groups(ctx context.Context) error {
 	return err
 }
 
-// score evaluates the traces of ids and writes what is new.
+// score evaluates the traces with these ids and writes new results.
 func (p *pass) score(ctx context.Context, ids []string) error {
 	whole := make([]*trace.Trace, len(ids))
 	told := make([]*rl.Trajectory, len(ids))
@@ -154,7 +154,7 @@ func (p *pass) score(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// summed is what a summary needs of r.
+// summed returns the fields of r that a summary needs.
 func summed(r scoring.Result) scoring.Result {
 	if r.Score != nil {
 		r.Reason, r.Score = "", new(*r.Score)

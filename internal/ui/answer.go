@@ -67,7 +67,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
-	s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Missing, Where: Visible(r.URL.Path), What: "there is no such page", Hint: "go to the start, or press ? for the keys"})
+	s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Missing, Where: Visible(r.URL.Path), What: "this page does not exist", Hint: "go to the start page, or press ? for the keyboard shortcuts"})
 }
 
 // log keeps what is no fault of who asked.

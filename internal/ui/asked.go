@@ -31,7 +31,7 @@ func Natural(r *http.Request, name string, missing int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, Wrong(name, strconv.Quote(text)+" is no whole number of at least 0", "correct the address, or leave it out")
+		return 0, Wrong(name, strconv.Quote(text)+" is not a whole number of at least 0", "correct the address, or leave out the parameter")
 	}
 	return n, nil
 }

@@ -107,7 +107,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		if room.Watch != nil {
 			watching.Go(func() {
 				if err := room.Watch(ctx, s.hub); err != nil && ctx.Err() == nil {
-					s.config.Logger.Warn("pages are not live any more", "room", room.Name, "error", err)
+					s.config.Logger.Warn("pages no longer update live", "room", room.Name, "error", err)
 				}
 			})
 		}

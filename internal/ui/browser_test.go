@@ -201,7 +201,7 @@ func TestWrites(t *testing.T) {
 	cookie := "Cookie: " + in.Cookies()[0].Name + "=" + in.Cookies()[0].Value
 	status, text = try(cookie)
 	require.Equal(t, 403, status)
-	require.Contains(t, text, "not of this session")
+	require.Contains(t, text, "belongs to another session")
 	_, page := ask(t, "GET", s.URL()+"/words", "", cookie)
 	_, rest, _ := strings.Cut(page, `name="merit-token" content="`)
 	token, _, _ := strings.Cut(rest, `"`)

@@ -20,7 +20,7 @@ const (
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	sub := s.hub.subscribe()
 	if sub == nil {
-		s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "too many pages watch already", Hint: "close some", Retry: true})
+		s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "too many pages are already watching", Hint: "close some pages", Retry: true})
 		return
 	}
 	defer s.hub.unsubscribe(sub)

@@ -51,7 +51,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				http.Redirect(w, r, loginPath(r), http.StatusSeeOther)
 				return
 			}
-			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Refused, Where: r.URL.Path, What: "this needs the key of the server", Hint: "sign in at /login"})
+			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Refused, Where: r.URL.Path, What: "this page needs the server's key", Hint: "sign in at /login"})
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, me)))
@@ -62,8 +62,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 func (s *Server) admit(r *http.Request) error {
 	if !s.named(r.Host) {
 		return &fault.Error{
-			Boundary: fault.Server, Kind: fault.Refused, Where: r.Host, What: "this server is not known by that name",
-			Hint: "open it by its address, or start it with --name and the name",
+			Boundary: fault.Server, Kind: fault.Refused, Where: r.Host, What: "this server does not accept that host name",
+			Hint: "open it by its address, or start it with --name and that name",
 		}
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
@@ -71,8 +71,8 @@ func (s *Server) admit(r *http.Request) error {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if foreign && !(reads && navigates(r)) || !reads && http.NewCrossOriginProtection().Check(r) != nil {
 		return &fault.Error{
-			Boundary: fault.Server, Kind: fault.Refused, Where: r.URL.Path, What: "a page of another site asked for this",
-			Hint: "open the page itself",
+			Boundary: fault.Server, Kind: fault.Refused, Where: r.URL.Path, What: "the request came from a page of another site",
+			Hint: "open the page directly",
 		}
 	}
 	return nil

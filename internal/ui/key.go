@@ -25,7 +25,7 @@ func ReadKey(path string) (key string, made bool, err error) {
 	}
 	key, _, _ = tenant.NewKey()
 	if err := renameio.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
-		return "", false, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "the key cannot be written", Hint: "choose an existing folder that this user may write to", Err: err}
+		return "", false, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "cannot write the key", Hint: "choose an existing folder that you can write to", Err: err}
 	}
 	return key, true, nil
 }

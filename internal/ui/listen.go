@@ -14,13 +14,13 @@ func (s *Server) check() error {
 	var p fault.Problems
 	s.private = !httpd.Loopback(s.config.Listen)
 	if _, _, err := net.SplitHostPort(s.config.Listen); err != nil {
-		p.Invalid("listen", "is "+s.config.Listen+", which is no HOST:PORT", "write 127.0.0.1:8720, or 127.0.0.1:0 for a free port")
+		p.Invalid("listen", "is "+s.config.Listen+", which is not HOST:PORT", "write 127.0.0.1:8720, or 127.0.0.1:0 for a free port")
 	} else if s.private && s.config.Key == "" {
 		p = append(p, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Refused, Where: "listen", What: s.config.Listen + " can be reached by others, who would read all runs and traces",
-			Hint: "listen on 127.0.0.1 and come in by ssh -L, or give a key with --key-file",
+			Boundary: fault.Config, Kind: fault.Refused, Where: "listen", What: s.config.Listen + " can be reached from other machines, which could then read all runs and traces",
+			Hint: "listen on 127.0.0.1 and connect through ssh -L, or set a key with --key-file",
 		})
 	}
-	httpd.CheckKey(&p, s.config.Key, "let --key-file make one")
+	httpd.CheckKey(&p, s.config.Key, "let --key-file create one")
 	return errors.Join(append(p, s.config.TLS.Problems("tls")...)...)
 }

@@ -37,7 +37,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	right := s.config.Key != "" && s.who.Right(r.FormValue("key"))
 	if status := s.who.Check(w, r, right); status != 0 {
 		if status == http.StatusTooManyRequests {
-			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "this address has sent too many wrong keys", Hint: "wait a second, and use the server's key", Retry: true})
+			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "too many wrong keys came from this address", Hint: "wait a second, then use the server's key", Retry: true})
 			return
 		}
 		s.show(w, r, http.StatusForbidden, frameName+"/login.html", "", View{Title: "Sign in", Data: entrance{Next: next(r), NoKey: s.config.Key == "", Failed: true}})
@@ -75,9 +75,9 @@ func (s *Server) mayWrite(r *http.Request) error {
 	case s.config.Key == "":
 		return refused("these pages are read-only", "start the server with --key-file")
 	case me == nil:
-		return refused("only who has signed in can change anything", "sign in at /login")
+		return refused("you must sign in to change anything", "sign in at /login")
 	case !httpd.Same(r.Header.Get("X-Merit-Token"), me.token):
-		return refused("the page is not of this session", "load it again")
+		return refused("the page belongs to another session", "reload the page")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (s *Server) loadViews() error {
 }
 
 func broken(where string, err error) error {
-	return &fault.Error{Boundary: fault.Server, Kind: fault.Internal, Where: where, What: "a page cannot be made", Err: err, Hint: "please report it"}
+	return &fault.Error{Boundary: fault.Server, Kind: fault.Internal, Where: where, What: "cannot create a page", Err: err, Hint: "please report it"}
 }
 
 // page answers a person.
@@ -103,8 +103,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name, 
 	}
 	var out bytes.Buffer
 	if err := s.views[name].ExecuteTemplate(&out, "layout.html", screen); err != nil {
-		s.config.Logger.Warn("a page cannot be shown", "page", name, "error", err)
-		http.Error(w, "this page cannot be shown; the log of merit ui says why", http.StatusInternalServerError)
+		s.config.Logger.Warn("cannot show a page", "page", name, "error", err)
+		http.Error(w, "this page cannot be shown; see the log of merit ui", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -85,5 +85,5 @@ func count(n any) (string, error) {
 	case v.CanUint():
 		return Count(int(v.Uint())), nil
 	}
-	return "", fmt.Errorf("%T is no whole number", n)
+	return "", fmt.Errorf("%T is not a whole number", n)
 }

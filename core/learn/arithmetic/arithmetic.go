@@ -1,4 +1,5 @@
-// Package arithmetic tells machines apart that round differently.
+// Package arithmetic identifies how a machine rounds, so that machines that round
+// differently can be told apart.
 package arithmetic
 
 import (
@@ -11,15 +12,15 @@ import (
 	"github.com/merit-rl/merit/core/learn/internal/product"
 )
 
-// Word returns a word for how this machine rounds: twelve hexadecimal
-// digits of what it makes of numbers that are always the same, by the routines
-// that acting and learning use. Of one program some routines depend on the
-// processor: with fused multiplication and addition a sum is rounded once where
-// it is rounded twice without. Machines with equal words give equal bits.
+// Word returns a word for how this machine rounds: twelve hexadecimal digits of
+// what it makes of numbers that are always the same, by the routines that acting
+// and learning use. In one program, some routines depend on the CPU: with fused
+// multiplication and addition a sum is rounded once where it is rounded twice
+// without. Machines with equal words give equal bits.
 var Word = sync.OnceValue(func() string {
 	h := sha256.New()
 	write := func(v any) { _ = binary.Write(h, binary.LittleEndian, v) } // a hash takes everything
-	const rows, inner, columns = 13, 37, 29                              // no multiples of a tile, so that all routines run
+	const rows, inner, columns = 13, 37, 29                              // not multiples of a tile, so that all routines run
 	seed := uint64(1)
 	next := func() float64 { // from -1 to 1, the same everywhere
 		seed ^= seed << 13

@@ -84,7 +84,7 @@ func gunzip(body io.Reader, f *folder) (map[string][]byte, error) {
 		return nil, unreadable(err)
 	}
 	// Headers and what is omitted come on top of what is kept.
-	return untar(&meter{in: plain, left: 2*limit + plainly, limit: limit, what: "what it unpacks to", packed: packed}, f)
+	return untar(&meter{in: plain, left: 2*limit + plainly, limit: limit, what: "the unpacked content", packed: packed}, f)
 }
 
 // untar reads a tar to its end, so that a stream with a wrong checksum or a
@@ -122,7 +122,7 @@ func untar(in *meter, f *folder) (map[string][]byte, error) {
 // refuseTar says what an entry is. A hard link has the mode of a file.
 func (f *folder) refuseTar(name string, header *tar.Header) {
 	if header.Typeflag == tar.TypeLink {
-		f.problem(name, "is a link to "+Quote(header.Linkname), "pack it with the contents of links: tar --hard-dereference")
+		f.problem(name, "is a link to "+Quote(header.Linkname), "pack the archive with tar --hard-dereference, which stores the contents of links")
 		return
 	}
 	f.refuse(name, header.FileInfo().Mode())

@@ -121,8 +121,8 @@ func TestFolders(t *testing.T) {
 func TestBadNames(t *testing.T) {
 	for name, what := range map[string]string{
 		"../x.py": "leads out of the folder", "a/../../x": "leads out", "a/..": "leads out", "/etc/passwd": "is absolute", "C:/x": "is absolute",
-		`a\..\x`: "backslash", "a\x01b": "cannot be seen", "a\nb": "cannot be seen", "a\u202eb": "cannot be seen", "a\xffb": "not UTF-8",
-		"a//b": "not clean", "a/./b": "not clean", strings.Repeat("a/", 300) + "b": "longer than", strings.Repeat("a", 256): "longer than", strings.Repeat("a/", 40) + "b": "deeper than",
+		`a\..\x`: "backslash", "a\x01b": "invisible character", "a\nb": "invisible character", "a\u202eb": "invisible character", "a\xffb": "not UTF-8",
+		"a//b": "an empty, . or .. part", "a/./b": "an empty, . or .. part", strings.Repeat("a/", 300) + "b": "longer than", strings.Repeat("a", 256): "longer than", strings.Repeat("a/", 40) + "b": "deeper than",
 	} {
 		for kind, data := range archives(t, item{"reward.py", "r", 0}, item{name, "x", 0}) {
 			_, err := read(kind, data, mib)
@@ -146,7 +146,7 @@ func TestBadNames(t *testing.T) {
 "Lib": is a file and a folder
 "link": is a link
 "dev": is a device
-"pipe": is no regular file`, kind)
+"pipe": is not a regular file`, kind)
 	}
 	_, err := read("application/x-tar", tarred(t, item{"reward.py", "r", 0}, item{"x", "reward.py", hard}), mib)
 	require.ErrorContains(t, err, `"x": is a link to "reward.py"`)
@@ -165,7 +165,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// Promise: neither the body nor what it unpacks to is held in memory beyond its
+// Promise: neither the body nor the unpacked content is held in memory beyond its
 // bounds, whatever the archive says of itself.
 func TestBombs(t *testing.T) {
 	testneeds.NotShort(t)
@@ -251,7 +251,7 @@ func TestBroken(t *testing.T) {
 	_, err := read("application/gzip", packed, mib)
 	require.ErrorIs(t, err, gzip.ErrChecksum)
 	_, err = read("application/pdf", nil, mib)
-	require.ErrorContains(t, err, `"application/pdf" is no type of a reward`)
+	require.ErrorContains(t, err, `"application/pdf" is not a content type of a reward`)
 	require.Equal(t, ContentTypes(), fault.As(err).Allowed)
 }
 

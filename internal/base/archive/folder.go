@@ -58,7 +58,7 @@ func (f *folder) add(name string, content io.Reader) error {
 		return err
 	}
 	if f.left -= int64(f.buf.Len()); f.left < 0 {
-		return tooLarge("what it unpacks to", f.limit)
+		return tooLarge("the unpacked content", f.limit)
 	}
 	f.files[name] = append([]byte{}, f.buf.Bytes()...)
 	return nil
@@ -87,7 +87,7 @@ func (f *folder) take(e entry) bool {
 		f.names[key] = e
 		return true
 	case before.name != e.name:
-		f.problem(e.name, "differs from "+Quote(before.name)+" by case or accents only", "rename one of the two: not every disk tells them apart")
+		f.problem(e.name, "differs from "+Quote(before.name)+" only by case or accents", "rename one of the two: not every file system distinguishes them")
 	case before.dir && e.dir:
 		return true
 	case before.dir != e.dir:
@@ -102,14 +102,14 @@ func (f *folder) problem(name, what, hint string) { f.wrong.Add(Quote(name), wha
 
 // refuse notes an entry that is neither file nor folder.
 func (f *folder) refuse(name string, mode fs.FileMode) {
-	what := "is no regular file"
+	what := "is not a regular file"
 	switch {
 	case mode&fs.ModeSymlink != 0:
 		what = "is a link"
 	case mode&(fs.ModeDevice|fs.ModeCharDevice) != 0:
 		what = "is a device"
 	}
-	f.problem(name, what, "put a copy of what it stands for into the archive")
+	f.problem(name, what, "replace it with a copy of its target")
 }
 
 // all gives the files, or every problem of them.
@@ -139,11 +139,11 @@ func BadName(name string) string {
 	case strings.Contains("/"+name+"/", "/../"):
 		return "the name leads out of the folder"
 	case strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || !unicode.IsPrint(r) }):
-		return "the name has a backslash or a character that cannot be seen"
+		return "the name has a backslash or an invisible character"
 	case !fs.ValidPath(name), name == ".":
-		return "the name is not clean"
+		return "the name has an empty, . or .. part"
 	case strings.Count(name, "/") >= mostDepth:
-		return fmt.Sprintf("it lies deeper than %d folders", mostDepth)
+		return fmt.Sprintf("it is more than %d folders deep", mostDepth)
 	}
 	return ""
 }

@@ -38,7 +38,7 @@ func missing(path string, err error) error {
 	if p := new(fs.PathError); errors.As(err, &p) {
 		err = p.Err
 	}
-	return &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: path, What: "the reward cannot be read", Err: err, Hint: "check the path"}
+	return &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: path, What: "cannot read the reward", Err: err, Hint: "check the path"}
 }
 
 func (f *folder) walk(tree fs.FS) error {

@@ -47,7 +47,7 @@ func Read(contentType string, body io.Reader, limit int64) (map[string][]byte, e
 		}
 	}
 	return nil, &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: "Content-Type", What: Quote(contentType) + " is no type of a reward",
+		Boundary: fault.Data, Kind: fault.Invalid, Where: "Content-Type", What: Quote(contentType) + " is not a content type of a reward",
 		Hint: "send one of " + strings.Join(ContentTypes(), ", "), Allowed: ContentTypes(),
 	}
 }
@@ -84,11 +84,11 @@ func unreadable(err error) error {
 	}
 	what := "it cannot be read"
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		what = "it is cut short"
+		what = "it is truncated"
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: "upload", What: what, Err: err,
-		Hint: "the Content-Type must be that of the bytes; pack and send it again",
+		Hint: "check that the Content-Type matches the bytes, then pack and send it again",
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 
 // Config says when to give up.
 type Config struct {
-	// Most is how many restarts in a row may come to nothing. The pauses before
-	// them are 0.1, 0.4, 1.6 s, and so on up to 10 s.
+	// Most is how many restarts in a row may fail before Merit gives up. The pauses
+	// before them are 0.1, 0.4, 1.6 s and so on, up to 10 s.
 	Most int `yaml:"most" json:"most" jsonschema:"minimum=0,maximum=100"`
-	// Within is how long a process lives at least that begins a new row although
-	// nothing came of it.
+	// Within is the lifetime after which the count of failed restarts begins again,
+	// even if the process made no progress.
 	Within time.Duration `yaml:"within" json:"within" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration; 1m is the default"`
 }
 

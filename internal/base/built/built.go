@@ -101,8 +101,8 @@ func Vacant(module, folder string) error {
 		return err
 	}
 	return &fault.Error{
-		Boundary: fault.Storage, Kind: fault.Refused, Where: placeOf(module), What: "already exists, and Merit did not write it",
-		Hint: "move the file, or build the module under another name: Merit notes there which sources the module was built from",
+		Boundary: fault.Storage, Kind: fault.Refused, Where: placeOf(module), What: "already exists, but Merit did not write it",
+		Hint: "move the file, or build the module under another name: Merit records there which sources it built the module from",
 	}
 }
 

@@ -53,7 +53,7 @@ func New(what string) (*Dir, error) {
 			return &Dir{Path: path}, nil
 		}
 	}
-	return nil, stored(base, errors.New("others take it away as soon as it is there"))
+	return nil, stored(base, errors.New("other processes remove it as soon as it exists"))
 }
 
 // Close removes the folder and all that is in it. It may be called again.
@@ -114,5 +114,5 @@ func sweep(base string) {
 }
 
 func stored(path string, err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: path, What: "a temporary folder cannot be made", Err: err, Hint: "make room there, or point TMPDIR elsewhere"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: path, What: "cannot create a temporary folder", Err: err, Hint: "free space there, or set TMPDIR to another folder"}
 }

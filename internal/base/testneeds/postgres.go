@@ -92,7 +92,7 @@ func postgresUser(t testing.TB, dir string) *syscall.Credential {
 	}
 	who, err := user.Lookup("nobody")
 	if err != nil {
-		Aside(t, "a Postgres server does not run as root, and there is no user nobody")
+		Aside(t, "a Postgres server does not run as root, and the user nobody does not exist")
 	}
 	uid, err := strconv.ParseUint(who.Uid, 10, 32)
 	if err == nil {

@@ -47,7 +47,7 @@ func Shared(t testing.TB, elem ...string) string {
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		Aside(t, "shared data "+filepath.Join(elem...)+" is not beside the repository; set MERIT_SHARED to its folder")
+		Aside(t, "shared data "+filepath.Join(elem...)+" is not next to the repository; set MERIT_SHARED to its folder")
 	}
 	return path
 }

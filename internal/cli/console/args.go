@@ -38,7 +38,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 // NoArgs refuses arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Usage(cmd, "", "%s takes no argument %q", cmd.CommandPath(), args[0])
+		return Usage(cmd, "", "%s does not take the argument %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

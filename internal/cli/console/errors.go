@@ -11,7 +11,7 @@ import (
 
 var errInterrupted = &fault.Error{
 	Boundary: fault.CLI, Kind: fault.Interrupted, What: "interrupted",
-	Hint: "no file was left half-written; run the command again",
+	Hint: "run the command again; no file was left half-written",
 }
 
 // Explain gives an error that no boundary described the words that a user
@@ -51,7 +51,7 @@ func CannotRead(err error) error {
 
 // CannotWrite is a result that cannot be stored.
 func CannotWrite(err error) error {
-	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
+	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and that you can write to it"}
 	if durable.Full(err) {
 		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
 	}

@@ -81,11 +81,11 @@ func (h *Host) Interruptible(parent context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// OutStyle colours results: only on a terminal, and never with --no-color or
+// OutStyle colors results: only on a terminal, and never with --no-color or
 // NO_COLOR (no-color.org).
 func (h *Host) OutStyle() terminal.Style { return terminal.Style{On: h.StdoutTerminal && h.colour()} }
 
-// ErrStyle colours messages, as OutStyle does results.
+// ErrStyle colors messages, as OutStyle does results.
 func (h *Host) ErrStyle() terminal.Style { return terminal.Style{On: h.StderrTerminal && h.colour()} }
 
 func (h *Host) colour() bool {

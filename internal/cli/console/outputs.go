@@ -83,7 +83,7 @@ func CheckOutputs(h *Host, cmd *cobra.Command, args []string) error {
 	for _, d := range there {
 		if in := read.find(d.info); in != nil {
 			return &fault.Error{
-				Boundary: fault.CLI, Kind: fault.Invalid, Where: d.path, What: "is an input of this command (" + in.from + "), so it cannot be the output too",
+				Boundary: fault.CLI, Kind: fault.Invalid, Where: d.path, What: "is also an input of this command (" + in.from + "), so it cannot be the output",
 				Hint: d.another() + "; nothing was written",
 			}
 		}
@@ -138,7 +138,7 @@ func output(f *pflag.Flag) bool {
 
 // Exists is a file that only --force replaces.
 func Exists(path, another string) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is there already", Hint: "replace it with --force, or " + another + "; nothing was written"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "already exists", Hint: "replace it with --force, or " + another + "; nothing was written"}
 }
 
 func (d destination) another() string {

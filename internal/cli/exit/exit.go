@@ -22,21 +22,21 @@ type Code struct {
 
 // The codes.
 var (
-	OK          = Code{0, "ok", "the command did what it was asked to do"}
+	OK          = Code{0, "ok", "the command succeeded"}
 	Internal    = Code{1, "internal", "a bug in Merit; please report it"}
 	Usage       = Code{2, "usage", "an unknown command, flag or argument"}
 	Config      = Code{3, "config", "a configuration file or setting is wrong, or names a file that is missing"}
 	Data        = Code{4, "data", "an input file (trajectories, rows, levels) is missing, truncated or wrong"}
 	Reward      = Code{5, "reward", "a reward module was refused or failed its checks"}
-	Plugin      = Code{6, "plugin", "a plug-in is missing, speaks another protocol, died or did not answer"}
-	Learner     = Code{7, "learner", "training met a number that is not finite, or cannot learn from its data"}
+	Plugin      = Code{6, "plugin", "a plug-in is missing, speaks another protocol, crashed or did not answer"}
+	Learner     = Code{7, "learner", "training produced a number that is not finite, or cannot learn from its data"}
 	Storage     = Code{8, "storage", "a disk is full, a file cannot be written, or a checkpoint is damaged"}
 	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
-	Model       = Code{10, "model", "a language model or judge behind an API is missing, refuses, failed or is used up"}
-	Registry    = Code{11, "registry", "a registry cannot be reached, refuses, or holds what is damaged or is no reward"}
-	Differs     = Code{12, "differs", "merit reward diff found a difference, or merit verify a byte that does not agree"}
-	Fleet       = Code{13, "fleet", "a queue or worker of another machine cannot be reached, refuses, or does not do its work"}
-	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
+	Model       = Code{10, "model", "a language model or judge API is missing, refused, failed or reached its limit"}
+	Registry    = Code{11, "registry", "a registry cannot be reached, refused, or contains something damaged or that is not a reward"}
+	Differs     = Code{12, "differs", "merit reward diff found a difference, or merit verify found a byte that does not match"}
+	Fleet       = Code{13, "fleet", "a queue or worker on another machine cannot be reached, refused, or failed"}
+	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; everything that was written is usable"}
 )
 
 // Table lists every code in ascending order.

@@ -33,9 +33,9 @@ func Flatten(err error) []error {
 	return all
 }
 
-// Problems prints every problem of err as "merit: where: what" with the hint
-// on a line of its own, once for neighbours that share it, and a count if there
-// are several.
+// Problems prints every problem of err as "merit: where: what" with the hint on a
+// line of its own, once for neighbors that share it, and a count if there are
+// several.
 func Problems(w io.Writer, style Style, err error) {
 	all := Flatten(err)
 	for i, e := range all {

@@ -1,6 +1,6 @@
 package terminal
 
-// Style colours text for terminals. The zero value writes plain text.
+// Style colors text for terminals. The zero value writes plain text.
 type Style struct{ On bool }
 
 // Bold makes x bold.
@@ -9,16 +9,16 @@ func (s Style) Bold(x string) string { return s.wrap("1", x) }
 // Dim makes x faint.
 func (s Style) Dim(x string) string { return s.wrap("2", x) }
 
-// Red colours x red.
+// Red colors x red.
 func (s Style) Red(x string) string { return s.wrap("31", x) }
 
-// Green colours x green.
+// Green colors x green.
 func (s Style) Green(x string) string { return s.wrap("32", x) }
 
-// Yellow colours x yellow.
+// Yellow colors x yellow.
 func (s Style) Yellow(x string) string { return s.wrap("33", x) }
 
-// Cyan colours x cyan.
+// Cyan colors x cyan.
 func (s Style) Cyan(x string) string { return s.wrap("36", x) }
 
 func (s Style) wrap(code, x string) string {

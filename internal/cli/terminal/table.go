@@ -1,5 +1,5 @@
 // Package terminal is how the merit command speaks: aligned tables, progress,
-// problems with their hints, colours. It decides nothing.
+// problems with their hints, colors. It decides nothing.
 package terminal
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Table is a small aligned table. Columns whose every cell is a number are
-// aligned right. Cells may hold text of strangers: they are written Printable,
-// and so hold no colours.
+// Table is a small aligned table. Columns whose every cell is a number are aligned
+// right. Cells may hold text of strangers: they are written Printable, and so hold
+// no colors.
 type Table struct {
 	Head []string
 	Rows [][]string

@@ -2,8 +2,8 @@ package columns
 
 import "encoding/binary"
 
-// runs reads the hybrid of run lengths and packed bits in which levels and
-// indexes are written.
+// runs reads the hybrid of run lengths and bit packing that encodes levels and
+// indexes.
 type runs struct {
 	data   []byte
 	width  uint
@@ -11,12 +11,12 @@ type runs struct {
 	packed bool
 	value  uint32 // of a run of equal values
 	bits   uint64
-	have   uint // bits in bits
+	have   uint // number of bits in bits
 }
 
 func newRuns(data []byte, width uint) runs { return runs{data: data, width: width} }
 
-// next returns the next value; it throws if there is none.
+// next returns the next value; it throws at the end of the data.
 func (r *runs) next() uint32 {
 	for r.left == 0 {
 		head, n := binary.Uvarint(r.data)
@@ -57,7 +57,7 @@ func (r *runs) next() uint32 {
 	return x
 }
 
-// widthOf is how many bits hold values up to most.
+// widthOf returns the number of bits for values up to most.
 func widthOf(most int) uint {
 	n := uint(0)
 	for ; most > 0; most >>= 1 {

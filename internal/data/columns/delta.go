@@ -2,7 +2,7 @@ package columns
 
 import "encoding/binary"
 
-// deltas reads whole numbers of the encoding DELTA_BINARY_PACKED.
+// deltas reads integers of the encoding DELTA_BINARY_PACKED.
 type deltas struct {
 	data    []byte
 	perMini int
@@ -12,7 +12,7 @@ type deltas struct {
 	first   bool
 	min     uint64
 	widths  []byte
-	mini    []byte // what is left of the miniblock
+	mini    []byte // the rest of the miniblock
 	inMini  int    // values in it
 	bits    uint64
 	have    uint
@@ -20,14 +20,14 @@ type deltas struct {
 
 const maxBlock = 1 << 20 // values
 
-// newDeltas reads the header. Whoever asks for more than left values is thrown
-// out.
+// newDeltas reads the header. Reading more than left values throws an
+// error.
 func newDeltas(data []byte) deltas {
 	d := deltas{data: data, first: true}
 	block, minis, left := d.varint(), d.varint(), d.varint()
 	first := d.varint()
 	if block == 0 || block > maxBlock || minis == 0 || minis > block || block%minis != 0 || (block/minis)%8 != 0 || left > 1<<31 {
-		throw("the header of its deltas is wrong")
+		throw("the header of its deltas is invalid")
 	}
 	d.perMini, d.minis, d.left, d.value = int(block/minis), int(minis), int(left), unzigzag(first)
 	return d
@@ -76,7 +76,7 @@ func (d *deltas) next() int64 {
 	return int64(d.value)
 }
 
-// open begins the next miniblock.
+// open starts the next miniblock.
 func (d *deltas) open() {
 	if len(d.widths) == 0 {
 		d.min = unzigzag(d.varint())
@@ -93,7 +93,7 @@ func (d *deltas) open() {
 	d.mini, d.data, d.inMini, d.have = d.data[:size], d.data[size:], d.perMini, 0
 }
 
-// split returns the deltas at the start of data and what follows them.
+// split returns the deltas at the start of data and the bytes after them.
 func split(data []byte) (d deltas, rest []byte) {
 	d = newDeltas(data)
 	walk := d

@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 )
 
-// eachMember calls f for the members of the object in text, valid JSON.
+// eachMember calls f for the members of the object in text, which is valid JSON.
 func eachMember(text []byte, f func(name string, value []byte)) {
 	var room [32]jsonspan.Member
 	for _, m := range jsonspan.Members(room[:0], text) {
@@ -17,7 +17,7 @@ func eachMember(text []byte, f func(name string, value []byte)) {
 	}
 }
 
-// eachElement calls f for the elements of the array in text, valid JSON.
+// eachElement calls f for the elements of the array in text, which is valid JSON.
 func eachElement(text []byte, f func(value []byte)) {
 	elements, _ := jsonspan.Elements(text, len(text))
 	for _, v := range elements {
@@ -25,7 +25,7 @@ func eachElement(text []byte, f func(value []byte)) {
 	}
 }
 
-// validUTF8 is a row as encoding/json reads it: text in Parquet is UTF-8.
+// validUTF8 returns a row with invalid UTF-8 replaced, as encoding/json does.
 func validUTF8(row []byte) []byte {
 	if utf8.Valid(row) {
 		return row
@@ -33,8 +33,8 @@ func validUTF8(row []byte) []byte {
 	return bytes.ToValidUTF8(row, []byte(string(utf8.RuneError)))
 }
 
-// exactString reports whether Go's string of a JSON string is all of it: there
-// is none for half of a surrogate pair.
+// exactString reports whether a Go string can represent a JSON string exactly; half of a
+// surrogate pair has no Go form.
 func exactString(value []byte) bool {
 	if !utf8.Valid(value) {
 		return false
@@ -47,8 +47,8 @@ func exactString(value []byte) bool {
 	return lost == written
 }
 
-// exactNumber returns the kind of column that holds a number as it is written:
-// Int (and the number), Uint or Double, or 0 if there is none.
+// exactNumber returns the kind of column that represents a number exactly: Int (and the
+// number), Uint or Double, or 0 if there is none.
 func exactNumber(value []byte) (int64, Kind) {
 	text := string(value)
 	if strings.ContainsAny(text, ".eE") {

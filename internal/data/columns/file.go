@@ -15,8 +15,8 @@ import (
 
 var tooLong = fmt.Sprintf("is longer than %d MiB", table.MaxRow>>20)
 
-// maxElements bounds the elements of all lists of a row, each counted once for
-// every column below its list: equal ones take no room in a file.
+// maxElements is the maximum number of elements of all lists of a row, each counted once
+// per column below its list, because equal elements take no space in a file.
 const maxElements = table.MaxRow / 2
 
 // File reads the rows of a Parquet file, page by page.
@@ -27,18 +27,18 @@ type File struct {
 	root     *place
 	leaves   []*leaf
 	unpacker unpacker
-	packed   []byte // room for what is read
-	held     int    // bytes of all rooms
+	packed   []byte // buffer for compressed data
+	held     int    // bytes of all buffers
 	group    int    // of the current row group, 1-based; 0 before the first
-	left     int64  // rows of it
+	left     int64  // rows left in it
 	row      int64  // rows so far
 	text     []byte
 	elements int    // of the row's lists
-	wrong    string // what is wrong with a value of the row
-	active   *leaf  // that is read
+	wrong    string // problem with a value of the row
+	active   *leaf  // the column that is being read
 }
 
-// Open reads the footer of the file in, of size bytes, which messages call name.
+// Open reads the footer of the file in, of size bytes; messages call the file name.
 func Open(name string, in io.ReaderAt, size int64) (*File, error) {
 	meta, err := footer(name, in, size)
 	if err != nil {
@@ -50,11 +50,11 @@ func Open(name string, in io.ReaderAt, size int64) (*File, error) {
 		return nil, table.Unfit(name, fault.Corrupt, again, "the Parquet file is damaged: %v", err)
 	}
 	if problems != nil {
-		return nil, table.Unfit(name, fault.Invalid, "leave these columns out, or write them as text", "columns cannot be read: %s", strings.Join(problems, "; "))
+		return nil, table.Unfit(name, fault.Invalid, "omit these columns, or write them as text", "some columns cannot be read: %s", strings.Join(problems, "; "))
 	}
 	for i, g := range meta.RowGroups {
 		if len(g.Columns) != len(f.leaves) {
-			return nil, table.Unfit(name, fault.Corrupt, again, "row group %d has %d columns, and the schema %d", i+1, len(g.Columns), len(f.leaves))
+			return nil, table.Unfit(name, fault.Corrupt, again, "row group %d has %d columns, but the schema has %d", i+1, len(g.Columns), len(f.leaves))
 		}
 	}
 	return f, nil
@@ -69,10 +69,10 @@ func (f *File) schema() (problems []string, err error) {
 	return problems, err
 }
 
-// Rows is how many rows the file says it has.
+// Rows returns the number of rows that the file declares.
 func (f *File) Rows() int64 { return f.meta.NumRows }
 
-// Columns are the names of the columns of a row, in order.
+// Columns returns the names of the columns of a row, in order.
 func (f *File) Columns() []string {
 	var names []string
 	for _, p := range f.root.children {
@@ -81,8 +81,8 @@ func (f *File) Columns() []string {
 	return names
 }
 
-// Texts are the names of the columns that hold text, in which JSON may be
-// written.
+// Texts returns the names of the columns that hold text, which may contain
+// JSON.
 func (f *File) Texts() []string {
 	var names []string
 	for _, p := range f.root.children {
@@ -93,7 +93,7 @@ func (f *File) Texts() []string {
 	return names
 }
 
-// Metadata is what the writer of the file noted under key, or "".
+// Metadata returns the file's metadata under key, or "".
 func (f *File) Metadata(key string) string {
 	for _, kv := range f.meta.KeyValueMetadata {
 		if kv.Key == key {
@@ -103,11 +103,11 @@ func (f *File) Metadata(key string) string {
 	return ""
 }
 
-// Close frees what reading took; the file itself is the caller's.
+// Close releases the reader's resources; the caller closes the file itself.
 func (f *File) Close() { f.unpacker.close() }
 
-// Next reads the next row, or returns io.EOF. Where a row group is damaged, one
-// row stands for all that are lost with it, and the next row group follows.
+// Next reads the next row, or returns io.EOF. If a row group is damaged, Next returns one
+// row for all rows that are lost with it, and continues with the next row group.
 func (f *File) Next() (table.Row, error) {
 	for f.left == 0 {
 		if f.group == len(f.meta.RowGroups) {
@@ -130,7 +130,7 @@ func (f *File) Next() (table.Row, error) {
 	}
 	f.row, f.left = f.row+1, f.left-1
 	if f.wrong != "" {
-		return table.Bad(number, fault.Invalid, "correct the value, or leave the row out", "%s", f.wrong), nil
+		return table.Bad(number, fault.Invalid, "correct the value, or omit the row", "%s", f.wrong), nil
 	}
 	return table.Row{Number: number, Text: f.text}, nil
 }
@@ -142,11 +142,11 @@ func (f *File) enter(g *format.RowGroup) {
 	}
 }
 
-// one writes one row, and checks that all columns end with the last one.
+// one reads one row, and checks that all columns end with the last row.
 func (f *File) one() error {
 	for _, l := range f.leaves {
 		if f.active = l; l.done || l.rep != 0 {
-			throw("a row begins in the middle of another, or is not there")
+			throw("a row starts within another, or is missing")
 		}
 	}
 	f.write(f.root)
@@ -155,13 +155,13 @@ func (f *File) one() error {
 			throw("it has more values than its list")
 		}
 		if f.left == 1 && !l.done {
-			throw("it goes on behind the last row")
+			throw("it continues after the last row")
 		}
 	}
 	return nil
 }
 
-// lost passes over the rest of the row group.
+// lost skips the rest of the row group.
 func (f *File) lost(err error) table.Row {
 	first, last := f.row+1, f.row+f.left
 	rows := fmt.Sprintf("rows %d to %d", first, last)
@@ -174,13 +174,13 @@ func (f *File) lost(err error) table.Row {
 	return row
 }
 
-// scratch returns room for n bytes that are read, until the next call.
+// scratch returns a buffer of n bytes, valid until the next call.
 func (f *File) scratch(n int) []byte {
 	f.packed = f.room(f.packed, n)
 	return f.packed
 }
 
-// room returns old with n bytes, within the bounds of memory.
+// room returns old, grown to n bytes within the memory limit.
 func (f *File) room(old []byte, n int) []byte {
 	if n <= cap(old) {
 		return old[:n]
@@ -189,14 +189,14 @@ func (f *File) room(old []byte, n int) []byte {
 	return make([]byte, n)
 }
 
-// hold counts room for n bytes more.
+// hold counts n more bytes of memory.
 func (f *File) hold(n int) {
 	if f.held += n; f.held > maxHeld {
-		throw("the pages that are read at one time have more than %d MiB: write smaller pages", maxHeld>>20)
+		throw("the pages that must be in memory together are larger than %d MiB: write smaller pages", maxHeld>>20)
 	}
 }
 
-// write writes the place p of the current row as JSON.
+// write writes place p of the current row as JSON.
 func (f *File) write(p *place) {
 	if p.optional && p.leaves[0].def < p.def {
 		f.skip(p.leaves, p.def)
@@ -259,7 +259,7 @@ func (f *File) list(p *place) {
 		more := p.leaves[0].rep >= p.rep
 		for _, l := range p.leaves[1:] {
 			if f.active = l; l.rep >= p.rep != more {
-				throw("it has another length than the columns beside it")
+				throw("its length differs from the columns next to it")
 			}
 		}
 		if !more {
@@ -269,18 +269,18 @@ func (f *File) list(p *place) {
 	}
 }
 
-// skip passes over the entries of what is null or empty.
+// skip skips the entries of a null or empty value.
 func (f *File) skip(leaves []*leaf, def int) {
 	for _, l := range leaves {
 		if f.active = l; l.def >= def {
-			throw("it has a value where the columns beside it have none")
+			throw("it has a value where the columns next to it have none")
 		}
 		l.next()
 	}
 }
 
-// mapKey writes the key of a map. Of a key that is there twice JSON would keep
-// one value, and each reader another.
+// mapKey writes the key of a map. It rejects duplicate keys, because readers of JSON
+// differ in which value they keep.
 func (f *File) mapKey(p *place, seen map[string]bool) {
 	from := len(f.text)
 	f.write(p)
@@ -295,7 +295,7 @@ func (f *File) mapKey(p *place, seen map[string]bool) {
 	}
 	key := string(f.text[from:])
 	if seen[key] && f.wrong == "" {
-		f.wrong = fmt.Sprintf("column %q has the key %.40s twice in a map", p.leaf.name, key)
+		f.wrong = fmt.Sprintf("column %q has a map with the duplicate key %.40s", p.leaf.name, key)
 	}
 	seen[key] = true
 }
@@ -329,7 +329,7 @@ func (f *File) scalar(l *leaf) {
 		f.text = append(l.appendMoment(append(f.text, '"'), v), '"')
 	case l.meaning == boolean, l.meaning == signed, l.meaning == unsigned, l.meaning == single, l.meaning == double:
 		f.text, wrong = l.appendNumber(f.text, v.bits)
-	default: // bytes of no length
+	default: // bytes of length 0
 		f.text, wrong = l.appendBytes(f.text, nil)
 	}
 	if wrong != "" {

@@ -8,27 +8,27 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// Bounds of memory, in bytes: of one page, unpacked; of what all columns hold.
+// Memory limits, in bytes: of one decompressed page, and of all columns together.
 const (
 	maxPage   = 128 << 20
 	maxHeld   = 1 << 30
 	maxHeader = 1 << 20
 )
 
-// leaf is a column of values, and the place in it that is read.
+// leaf is a column of values, and the position of the reader in it.
 type leaf struct {
 	name     string
 	physical format.Type
 	meaning  meaning
 	width    int  // bytes of a value; 0 for booleans and byte arrays
-	bits     uint // of a whole number
+	bits     uint // of an integer
 	scale    int
 	unit     time.Duration
 	utc      bool
 
 	maxRep, maxDef int
 
-	// of the row group
+	// Of the row group:
 	file       *File
 	codec      format.CompressionCodec
 	at, end    int64 // of pages in the file
@@ -36,20 +36,20 @@ type leaf struct {
 	words      []byte // the dictionary's page
 	offsets    []uint32
 	page       []byte
-	left       int // entries of the page, the current one not counted
+	left       int // entries left in the page, without the current one
 	reps, defs runs
 	values     values
 	done       bool // no entry is left
 
-	// of the current entry; levels are 0 once done
+	// Of the current entry; levels are 0 once done:
 	rep, def int
-	unread   bool // it has a value that was not taken
+	unread   bool // it has a value that was not read
 }
 
-// open goes to the first entry of a row group.
+// open moves to the first entry of a row group.
 func (l *leaf) open(f *File, m *format.ColumnMetaData) {
 	if m.Type != l.physical {
-		throw("the schema says %s, the row group %s", l.physical, m.Type)
+		throw("the type is %s in the schema, but %s in the row group", l.physical, m.Type)
 	}
 	l.file, l.codec, l.dictionary, l.values = f, m.Codec, nil, nil
 	l.at = start(m)
@@ -58,7 +58,7 @@ func (l *leaf) open(f *File, m *format.ColumnMetaData) {
 	l.next()
 }
 
-// next goes to the next entry.
+// next moves to the next entry.
 func (l *leaf) next() {
 	if l.unread {
 		l.values.next()
@@ -79,7 +79,7 @@ func (l *leaf) next() {
 		l.def = int(l.defs.next())
 	}
 	if l.rep > l.maxRep || l.def > l.maxDef {
-		throw("levels %d and %d are above %d and %d", l.rep, l.def, l.maxRep, l.maxDef)
+		throw("levels %d and %d exceed their maximums %d and %d", l.rep, l.def, l.maxRep, l.maxDef)
 	}
 	l.unread = l.def == l.maxDef
 }
@@ -96,7 +96,7 @@ func (l *leaf) turn() {
 	l.header(&head)
 	packed := l.file.scratch(int(head.CompressedPageSize))
 	if _, err := l.file.in.ReadAt(packed, l.at); err != nil {
-		throw("a page cannot be read: %v", err)
+		throw("cannot read a page: %v", err)
 	}
 	l.at += int64(len(packed))
 	if head.CRC != 0 && uint32(head.CRC) != crc32.ChecksumIEEE(packed) {
@@ -106,26 +106,26 @@ func (l *leaf) turn() {
 	switch head.Type {
 	case format.DictionaryPage:
 		if l.dictionary != nil || !head.DictionaryPageHeader.Valid || head.DictionaryPageHeader.V.NumValues < 0 {
-			throw("its dictionary is wrong, or there are two")
+			throw("its dictionary is invalid, or there are two")
 		}
 		l.words = l.file.room(l.words, size)
 		l.unpack(l.words, packed)
 		l.dictionary = newDictionary(l, int(head.DictionaryPageHeader.V.NumValues), l.words)
 	case format.DataPage:
 		if !head.DataPageHeader.Valid {
-			throw("a page has no header of its own")
+			throw("a page lacks the header of its type")
 		}
 		l.page = l.file.room(l.page, size)
 		l.unpack(l.page, packed)
 		l.first(&head.DataPageHeader.V, l.page)
 	case format.DataPageV2:
 		if !head.DataPageHeaderV2.Valid {
-			throw("a page has no header of its own")
+			throw("a page lacks the header of its type")
 		}
 		l.second(&head.DataPageHeaderV2.V, packed, size)
 	case format.IndexPage:
 	default:
-		throw("there is a page of type %d", head.Type)
+		throw("a page has the unsupported type %d", head.Type)
 	}
 }
 
@@ -135,24 +135,24 @@ func (l *leaf) header(head *format.PageHeader) {
 		size = min(size, l.end-l.at)
 		b := l.file.scratch(int(size))
 		if _, err := l.file.in.ReadAt(b, l.at); err != nil {
-			throw("a page cannot be read: %v", err)
+			throw("cannot read a page: %v", err)
 		}
 		n, err := decode(b, head)
 		if err == errShort && size < min(maxHeader, l.end-l.at) {
 			continue
 		}
 		if err != nil {
-			throw("the header of a page is wrong: %v", err)
+			throw("the header of a page is invalid: %v", err)
 		}
 		l.at += int64(n)
 		break
 	}
 	packed, size := int64(head.CompressedPageSize), int64(head.UncompressedPageSize)
 	if packed < 0 || size < 0 || packed > l.end-l.at {
-		throw("a page of %d bytes, %d unpacked, does not fit into its column", packed, size)
+		throw("a page of %d bytes, %d decompressed, does not fit into its column", packed, size)
 	}
 	if packed > maxPage || size > maxPage {
-		throw("a page has %d MiB, at most %d can be read: write smaller pages", max(packed, size)>>20, maxPage>>20)
+		throw("a page has %d MiB; the maximum is %d: write smaller pages", max(packed, size)>>20, maxPage>>20)
 	}
 }
 
@@ -162,8 +162,8 @@ func (l *leaf) unpack(out, packed []byte) {
 	}
 }
 
-// first opens a data page of the first version: levels with their lengths, then
-// values, all of it compressed.
+// first opens a data page of version 1: levels with their lengths, then values, all
+// compressed.
 func (l *leaf) first(h *format.DataPageHeader, data []byte) {
 	if h.NumValues < 0 {
 		throw("a page has %d entries", h.NumValues)
@@ -188,7 +188,7 @@ func (l *leaf) begin(encoding format.Encoding, data []byte) {
 
 func levels(data []byte, encoding format.Encoding, most int) (runs, []byte) {
 	if encoding != format.RLE {
-		throw("its levels are encoded as %s, which cannot be read", encoding)
+		throw("its levels have the unsupported encoding %s", encoding)
 	}
 	if len(data) < 4 {
 		throw("its levels end too early")
@@ -200,7 +200,7 @@ func levels(data []byte, encoding format.Encoding, most int) (runs, []byte) {
 	return newRuns(data[4:4+n], widthOf(most)), data[4+n:]
 }
 
-// second opens a data page of the second version, in which only values are
+// second opens a data page of version 2, in which only values are
 // compressed.
 func (l *leaf) second(h *format.DataPageHeaderV2, packed []byte, size int) {
 	rep, def := int(h.RepetitionLevelsByteLength), int(h.DefinitionLevelsByteLength)
@@ -212,7 +212,7 @@ func (l *leaf) second(h *format.DataPageHeaderV2, packed []byte, size int) {
 	values := l.page[rep+def:]
 	if h.IsCompressed.Valid && !h.IsCompressed.V {
 		if len(packed)-rep-def != len(values) {
-			throw("a page of %d bytes has %d", size, len(packed))
+			throw("a page of %d bytes has only %d", size, len(packed))
 		}
 		copy(values, packed[rep+def:])
 	} else if len(values) > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/data/table"
 )
 
-// meaning says how the values of a column are written as JSON.
+// meaning is how the values of a column are written as JSON.
 type meaning byte
 
 const (
@@ -33,15 +33,15 @@ const (
 	date
 	timeOfDay
 	timestamp
-	nanoTimestamp // of 12 bytes
+	nanoTimestamp // 12 bytes
 	uuid
 	nothing
 )
 
-// maxWidth bounds values of a fixed length in bytes.
+// maxWidth is the maximum size of fixed-length values in bytes.
 const maxWidth = 1 << 20
 
-// newLeaf returns the column of e, or says why it cannot be read.
+// newLeaf returns the column of e, or an error if it cannot be read.
 func newLeaf(e *format.SchemaElement, rep, def int) (*leaf, error) {
 	if !e.Type.Valid {
 		return nil, errors.New("has no type")
@@ -67,12 +67,12 @@ func newLeaf(e *format.SchemaElement, rep, def int) (*leaf, error) {
 			return nil, fmt.Errorf("has values of %d bytes", l.width)
 		}
 	default:
-		return nil, fmt.Errorf("has the type %d, which there is not", l.physical)
+		return nil, fmt.Errorf("has the unknown type %d", l.physical)
 	}
 	return l, l.annotate(e)
 }
 
-// annotate reads what a type stands for.
+// annotate reads the logical type.
 func (l *leaf) annotate(e *format.SchemaElement) error {
 	bytes, number := l.physical == format.ByteArray, l.physical == format.Int32 || l.physical == format.Int64
 	fits := true
@@ -111,15 +111,15 @@ func (l *leaf) annotate(e *format.SchemaElement) error {
 	case *format.Float16Type:
 		l.meaning, fits = half, l.width == 2
 	default:
-		return fmt.Errorf("is of type %s, which cannot be read", t)
+		return fmt.Errorf("has the unsupported type %s", t)
 	}
 	if !fits {
-		return fmt.Errorf("is of type %s, stored as %s", e.LogicalType.Value, l.physical)
+		return fmt.Errorf("has the type %s, which cannot be stored as %s", e.LogicalType.Value, l.physical)
 	}
 	return nil
 }
 
-// convert reads the older form of annotate.
+// convert reads the older form of logical types.
 func (l *leaf) convert(e *format.SchemaElement) error {
 	bytes := l.physical == format.ByteArray
 	fits := true
@@ -151,17 +151,17 @@ func (l *leaf) convert(e *format.SchemaElement) error {
 	case deprecated.Int64:
 		fits = l.physical == format.Int64
 	case deprecated.Interval:
-		return errors.New("is of type INTERVAL, which cannot be read")
+		return errors.New("has the unsupported type INTERVAL")
 	}
 	if !fits {
-		return fmt.Errorf("is of type %v, stored as %s", c, l.physical)
+		return fmt.Errorf("has the type %v, which cannot be stored as %s", c, l.physical)
 	}
 	return nil
 }
 
 func (l *leaf) decimal(precision, scale int32) error {
 	if scale < 0 || scale > precision || precision > 1<<10 || l.physical == format.Boolean || l.physical == format.Float || l.physical == format.Double {
-		return fmt.Errorf("is a decimal with %d digits, %d of them behind the point, stored as %s", precision, scale, l.physical)
+		return fmt.Errorf("is a decimal with %d digits, %d of them after the point, which cannot be stored as %s", precision, scale, l.physical)
 	}
 	l.meaning, l.scale = decimal, int(scale)
 	return nil
@@ -172,7 +172,7 @@ func (l *leaf) named() bool {
 	return l.meaning == text || l.meaning == signed || l.meaning == unsigned || l.meaning == date || l.meaning == uuid
 }
 
-// integer is a whole number with its sign, as wide as it is stored.
+// integer returns an integer with its sign, according to its stored width.
 func (l *leaf) integer(bits uint64) int64 {
 	if l.physical == format.Int32 {
 		return int64(int32(bits))
@@ -180,7 +180,7 @@ func (l *leaf) integer(bits uint64) int64 {
 	return int64(bits)
 }
 
-// appendNumber appends a number to out, or says why JSON has none for it.
+// appendNumber appends a number to out, or returns the reason why JSON cannot represent it.
 func (l *leaf) appendNumber(out []byte, bits uint64) ([]byte, string) {
 	unused := 64 - l.bits
 	switch l.meaning {
@@ -206,13 +206,13 @@ func (l *leaf) appendNumber(out []byte, bits uint64) ([]byte, string) {
 	return appendFloat(out, math.Float64frombits(bits), 64)
 }
 
-// appendFloat writes a float as Python does, so that it is read as one.
+// appendFloat writes a float as Python does, so that it is read as a float.
 func appendFloat(out []byte, x float64, size int) ([]byte, string) {
 	switch {
 	case math.IsNaN(x):
-		return append(out, "null"...), "" // as pandas has it
+		return append(out, "null"...), "" // as pandas does
 	case math.IsInf(x, 0):
-		return append(out, "null"...), fmt.Sprintf("is %v, which JSON has no number for", x)
+		return append(out, "null"...), fmt.Sprintf("is %v, which JSON cannot represent", x)
 	}
 	from, verb := len(out), byte('g')
 	if a := math.Abs(x); a == 0 || a >= 1e-4 && a < 1e16 {
@@ -225,15 +225,15 @@ func appendFloat(out []byte, x float64, size int) ([]byte, string) {
 	return out, ""
 }
 
-// appendTime appends a time of day, or says why there is none.
+// appendTime appends a time of day, or returns the reason if it is invalid.
 func (l *leaf) appendTime(out []byte, v scalar) ([]byte, string) {
 	if n, day := l.integer(v.bits), int64(24*time.Hour/l.unit); n < 0 || n >= day {
-		return append(out, "null"...), fmt.Sprintf("is %d of %s since midnight, which is no time of a day", n, l.unit)
+		return append(out, "null"...), fmt.Sprintf("is %d of %s since midnight, which is not a time of day", n, l.unit)
 	}
 	return append(l.appendMoment(append(out, '"'), v), '"'), ""
 }
 
-// appendMoment appends a date or a time as in ISO 8601.
+// appendMoment appends a date or a time in ISO 8601.
 func (l *leaf) appendMoment(out []byte, v scalar) []byte {
 	n := l.integer(v.bits)
 	layout := "2006-01-02"
@@ -293,7 +293,7 @@ func (l *leaf) appendDecimal(out []byte, v scalar) []byte {
 	return out
 }
 
-// halfFloat is the number of 16 bits of IEEE 754.
+// halfFloat converts a 16-bit float of IEEE 754.
 func halfFloat(bits uint16) float64 {
 	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
 	if bits>>15 == 1 {
@@ -311,11 +311,11 @@ func halfFloat(bits uint16) float64 {
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// maxDecimal bounds the bytes of a decimal.
+// maxDecimal is the maximum size of a decimal in bytes.
 const maxDecimal = 1 << 10
 
-// appendBytes appends a value that is stored as bytes to out, as a JSON value,
-// or says why it cannot.
+// appendBytes appends a value that is stored as bytes to out as JSON, or returns the
+// reason why it cannot.
 func (l *leaf) appendBytes(out, raw []byte) ([]byte, string) {
 	switch l.meaning {
 	case half:

@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/data/table"
 )
 
-// maxDepth bounds how deep a schema is nested.
+// maxDepth is the maximum nesting of a schema.
 const maxDepth = 32
 
 // form is how a place of a row is written as JSON.
@@ -22,8 +22,8 @@ const (
 	isDict  // an object with children[0] for keys and children[1] for values
 )
 
-// place is a node of the schema as a row's JSON has it: lists and maps without
-// the groups in between.
+// place is a node of the schema in the form of a row's JSON: lists and maps without the
+// intermediate groups.
 type place struct {
 	name     string
 	key      []byte // "name":
@@ -31,13 +31,13 @@ type place struct {
 	optional bool
 	def      int // definition level at which it is not null
 	rep      int // isArray, isDict: repetition level of the elements
-	elemDef  int // isArray, isDict: definition level at which there is an element
+	elemDef  int // isArray, isDict: definition level at which an element exists
 	children []*place
 	leaf     *leaf   // isScalar
-	leaves   []*leaf // all below
+	leaves   []*leaf // all leaves below
 }
 
-// schema builds places from the flat list of the footer.
+// schema builds places from the flat list in the footer.
 type schema struct {
 	elements []format.SchemaElement
 	next     int
@@ -45,18 +45,18 @@ type schema struct {
 	problems []string
 }
 
-// newSchema returns the place of a whole row, and what is wrong with columns.
+// newSchema returns the place of a whole row, and the problems of columns.
 func newSchema(elements []format.SchemaElement) (row *place, leaves []*leaf, problems []string, err error) {
 	s := &schema{elements: elements}
 	if len(elements) == 0 || elements[0].Type.Valid {
-		return nil, nil, nil, fmt.Errorf("there is no schema")
+		return nil, nil, nil, fmt.Errorf("the schema is missing")
 	}
 	row = &place{name: "a row", form: isObject}
 	if err := s.fields(row, &elements[0], 0, 0, 0); err != nil {
 		return nil, nil, nil, err
 	}
 	if s.next++; s.next != len(elements) {
-		return nil, nil, nil, fmt.Errorf("its schema has %d elements and uses %d", len(elements), s.next)
+		return nil, nil, nil, fmt.Errorf("its schema has %d elements but uses %d", len(elements), s.next)
 	}
 	return row, s.leaves, s.problems, nil
 }
@@ -68,7 +68,7 @@ func children(e *format.SchemaElement) int {
 	return 0
 }
 
-// fields adds the children of e, the group that was taken last, to p.
+// fields adds the children of group e, the last element taken, to p.
 func (s *schema) fields(p *place, e *format.SchemaElement, rep, def, depth int) error {
 	n := children(e)
 	if n < 1 || n > len(s.elements) {
@@ -92,7 +92,7 @@ func (s *schema) fields(p *place, e *format.SchemaElement, rep, def, depth int) 
 // take returns the next element of the schema.
 func (s *schema) take(depth int) (*format.SchemaElement, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("its schema is nested deeper than %d", maxDepth)
+		return nil, fmt.Errorf("its schema is nested more than %d levels deep", maxDepth)
 	}
 	if s.next++; s.next >= len(s.elements) {
 		return nil, fmt.Errorf("its schema ends too early")
@@ -100,7 +100,7 @@ func (s *schema) take(depth int) (*format.SchemaElement, error) {
 	return &s.elements[s.next], nil
 }
 
-// node builds the next node: a repeated one that nothing says more about is a
+// node builds the next node. A repeated node without an annotation is a
 // list.
 func (s *schema) node(rep, def, depth int) (*place, error) {
 	e, err := s.take(depth)
@@ -124,8 +124,8 @@ func named(e *format.SchemaElement, f form) *place {
 	return &place{name: e.Name, key: table.Key(e.Name), form: f}
 }
 
-// element adds the repeated node e, which was taken last, as what the list p
-// holds.
+// element adds the repeated node e, the last element taken, as the element of
+// list p.
 func (s *schema) element(p *place, e *format.SchemaElement, depth int) error {
 	inner := &place{name: e.Name, form: isObject, def: p.elemDef}
 	if err := s.content(inner, e, p.rep, depth); err != nil {
@@ -135,11 +135,11 @@ func (s *schema) element(p *place, e *format.SchemaElement, depth int) error {
 	return nil
 }
 
-// content fills p with what e, which was taken last, is, whether or not it is
-// optional or repeated.
+// content fills p from e, the last element taken, regardless of whether it is optional or
+// repeated.
 func (s *schema) content(p *place, e *format.SchemaElement, rep, depth int) error {
 	if _, variant := e.LogicalType.Value.(*format.VariantType); variant {
-		s.problems = append(s.problems, fmt.Sprintf("column %q is of type VARIANT, which cannot be read", e.Name))
+		s.problems = append(s.problems, fmt.Sprintf("column %q has the unsupported type VARIANT", e.Name))
 	}
 	switch {
 	case children(e) == 0:
@@ -159,7 +159,7 @@ func (s *schema) content(p *place, e *format.SchemaElement, rep, depth int) erro
 			p.children, p.leaves = []*place{child}, child.leaves
 			return nil
 		}
-		return s.element(p, inner, depth+1) // as older writers have it
+		return s.element(p, inner, depth+1) // as older writers do
 	case isMap(e) && s.wraps(2):
 		p.form = isDict
 		inner, err := s.take(depth + 1)
@@ -171,15 +171,15 @@ func (s *schema) content(p *place, e *format.SchemaElement, rep, depth int) erro
 			return err
 		}
 		if key := p.children[0]; key.form != isScalar || key.optional || !key.leaf.named() {
-			s.problems = append(s.problems, fmt.Sprintf("the keys of the map %q are neither text nor whole numbers", e.Name))
+			s.problems = append(s.problems, fmt.Sprintf("the keys of the map %q are neither text nor integers", e.Name))
 		}
 		return nil
 	}
 	return s.fields(p, e, rep, p.def, depth)
 }
 
-// wraps reports whether the next element is a repeated one that a list (1) or a
-// map (2) is written with.
+// wraps reports whether the next element is the repeated group of a list (1) or of a map
+// (2).
 func (s *schema) wraps(least int) bool {
 	if s.next+1 >= len(s.elements) {
 		return false
@@ -191,7 +191,7 @@ func (s *schema) wraps(least int) bool {
 func (s *schema) scalar(p *place, e *format.SchemaElement, rep int) error {
 	p.form = isScalar
 	if len(s.leaves) >= table.MaxColumns {
-		return fmt.Errorf("there are more than %d columns", table.MaxColumns)
+		return fmt.Errorf("it has more than %d columns", table.MaxColumns)
 	}
 	l, err := newLeaf(e, rep, p.def)
 	if err != nil {

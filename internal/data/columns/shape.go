@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what a column holds.
+// Kind is the kind of values in a column.
 type Kind byte
 
 // The kinds of a Shape.
@@ -19,10 +19,10 @@ const (
 	JSON    // any value, as its JSON
 	List    // of Elem
 	Object  // of Fields
-	Entries // an object whose members are objects: a list of Fields, the first of which takes the member's name
+	Entries // an object whose members are objects, stored as a list of Fields, the first of which has the member's name
 )
 
-// Shape is the type of a column, or of what lies in it. All of it may be null.
+// Shape is the type of a column, or of a value in it. Every value may be null.
 type Shape struct {
 	Kind   Kind
 	Fields []Field
@@ -35,44 +35,44 @@ type Field struct {
 	Shape Shape
 }
 
-// Rest is the name of a column that holds, as the text of a JSON object, what a
-// row has beside the other columns: values that no column's type fits. In a row
-// with it, a null means that the row does not have the column.
+// Rest is the name of a column with a row's values that do not fit the other columns, as
+// the text of a JSON object. In a row with it, a null in another column means that the
+// row does not have that column.
 const Rest = "merit_json"
 
-// Table is what a Parquet file holds.
+// Table is the schema of a Parquet file.
 type Table struct {
 	Columns []Field
-	// Rest says that there is a column of that name for all that the others do
-	// not take: values of other kinds, other columns, and nulls where a row has
-	// the column. Without it that is an error.
+	// Rest adds a column of that name for everything that does not fit the other
+	// columns: values of other kinds, other columns, and explicit nulls. Without it such
+	// a value is an error.
 	Rest bool
-	// Note is kept with the file: what its rows are.
+	// Note is stored in the file: what its rows are.
 	Note string
 }
 
-// Guess finds the table in which rows can be written without a loss, whatever
-// their order: a column has a type of its own if all its values are of one kind,
-// and objects in it have the same members everywhere.
+// Guess finds the table that stores rows without loss, whatever their order. A column
+// has a type if all its values are of one kind, and all objects in it have the same
+// members.
 type Guess struct {
-	// Lenient are paths (names with points between them) of objects in which a
-	// member that is not there is as good as null, and 1 as good as 1.0, but for
-	// the members in Strict.
+	// Lenient lists paths (names separated by points) of objects in which a missing
+	// member is equivalent to null, and 1 to 1.0, except for the members in
+	// Strict.
 	Lenient, Strict []string
-	// First are the names of columns, and of members, that come first, in that
-	// order; others follow by name.
+	// First lists the names of columns and members that come first, in that order;
+	// others follow by name.
 	First []string
 
 	columns map[string]*kinds
 }
 
-// maxExact is the largest whole number below which a float64 holds all.
+// maxExact is the largest integer up to which a float64 represents all integers.
 const maxExact = 1 << 53
 
-// maxGuess bounds the columns that get a type, and the members of an object.
+// maxGuess is the maximum number of typed columns, and of members of an object.
 const maxGuess = 1024
 
-// kinds is what was seen in one place.
+// kinds records what occurred in one place.
 type kinds struct {
 	seen     seen
 	objects  int
@@ -80,8 +80,8 @@ type kinds struct {
 	elem     *kinds
 	lenient  bool
 	negative bool
-	large    bool // a whole number above those of 63 bits
-	inexact  bool // a whole number that no float64 holds
+	large    bool // an integer that exceeds 63 bits
+	inexact  bool // an integer that no float64 represents
 	here     int  // objects with this member
 }
 
@@ -94,10 +94,10 @@ const (
 	sawString
 	sawList
 	sawObject
-	sawStrange // nothing but JSON can hold it
+	sawStrange // only JSON can represent it
 )
 
-// Add looks at a row: the text of a JSON object, valid.
+// Add records a row: the text of a valid JSON object.
 func (g *Guess) Add(row []byte) {
 	row = validUTF8(row)
 	if g.columns == nil {
@@ -112,13 +112,13 @@ func (g *Guess) Add(row []byte) {
 			k = &kinds{}
 			g.columns[name] = k
 		}
-		if string(value) != "null" { // kept as such in Rest
+		if string(value) != "null" { // kept in Rest
 			k.add(value, name, g, 0)
 		}
 	})
 }
 
-// add notes the kind of value at path.
+// add records the kind of value at path.
 func (k *kinds) add(value []byte, path string, g *Guess, depth int) {
 	if k.seen&sawStrange != 0 {
 		return
@@ -196,7 +196,7 @@ func (k *kinds) object(value []byte, path string, g *Guess, depth int) {
 			return
 		}
 		if f.here == k.objects || f.here < k.objects-1 && !f.lenient {
-			k.seen |= sawStrange // twice in this one, or not in one before
+			k.seen |= sawStrange // twice in this object, or missing in an earlier one
 		}
 		f.here = k.objects
 		f.add(v, path+"."+name, g, depth+1)
@@ -211,7 +211,7 @@ func (k *kinds) object(value []byte, path string, g *Guess, depth int) {
 	}
 }
 
-// Table is the table for the rows that were added.
+// Table returns the table for the rows that were added.
 func (g *Guess) Table(note string) Table {
 	t := Table{Rest: true, Note: note}
 	for name, k := range g.columns {
@@ -223,7 +223,7 @@ func (g *Guess) Table(note string) Table {
 	return t
 }
 
-// sort brings columns into an order that has nothing to do with that of rows.
+// sort sorts columns independently of the order of rows.
 func (g *Guess) sort(fields []Field) {
 	place := func(f Field) int {
 		if i := slices.Index(g.First, f.Name); i >= 0 {
@@ -236,7 +236,7 @@ func (g *Guess) sort(fields []Field) {
 	})
 }
 
-// shape is the type of what was seen, if there is one without a loss.
+// shape returns the type of what was recorded, if there is one without loss.
 func (k *kinds) shape(g *Guess) (Shape, bool) {
 	switch k.seen {
 	case sawBool:
@@ -257,7 +257,7 @@ func (k *kinds) shape(g *Guess) (Shape, bool) {
 		s := Shape{Kind: Object}
 		for name, f := range k.fields {
 			field, ok := f.shape(g)
-			if !ok && !(f.seen == 0 && f.lenient) { // null everywhere: as good as not there
+			if !ok && !(f.seen == 0 && f.lenient) { // always null: equivalent to missing
 				return s, false
 			}
 			if ok {

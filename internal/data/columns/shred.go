@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 )
 
-// branch is a Shape in the schema of a file: it knows its columns.
+// branch is a Shape in the schema of a file, with its column numbers.
 type branch struct {
 	Shape
 	name     string
@@ -17,7 +17,7 @@ type branch struct {
 	children []*branch
 }
 
-// plant numbers the columns of a shape from next on.
+// plant numbers the columns of a shape, starting at next.
 func plant(name string, s Shape, next int) *branch {
 	b := &branch{Shape: s, name: name, from: next}
 	fields := s.Fields
@@ -34,7 +34,7 @@ func plant(name string, s Shape, next int) *branch {
 	return b
 }
 
-// node is the schema of a shape: null is allowed everywhere.
+// node returns the schema of a shape; every value may be null.
 func (b *branch) node() parquet.Node {
 	switch b.Kind {
 	case Bool:
@@ -55,13 +55,13 @@ func (b *branch) node() parquet.Node {
 	return parquet.Optional(parquet.String())
 }
 
-// ordered is a group whose fields keep their order.
+// ordered is a group that keeps the order of its fields.
 type ordered struct {
 	parquet.Group
 	fields []parquet.Field
 }
 
-// Fields are the fields in order.
+// Fields returns the fields in order.
 func (o ordered) Fields() []parquet.Field { return o.fields }
 
 func group(children []*branch) parquet.Node {
@@ -74,16 +74,16 @@ func group(children []*branch) parquet.Node {
 	return o
 }
 
-// shredder takes rows apart into columns.
+// shredder splits rows into columns.
 type shredder struct {
 	columns [][]parquet.Value
 	row     parquet.Row
 }
 
-// errKind is thrown where a value is not of its column's kind.
+// errKind is the panic value for a value that is not of its column's kind.
 type errKind struct{ error }
 
-// put puts value below b, whose parent is at the given levels.
+// put adds value below b, whose parent is at the given levels.
 func (s *shredder) put(b *branch, value []byte, rep, def, level int) {
 	if value == nil || value[0] == 'n' {
 		s.none(b, rep, def)
@@ -143,8 +143,8 @@ func (s *shredder) put(b *branch, value []byte, rep, def, level int) {
 	}
 }
 
-// repeat is the repetition level of the next element of a list: that of the
-// list for its first one.
+// repeat returns the repetition level of the next element of a list: for the first one,
+// that of the list.
 func (s *shredder) repeat(first *bool, rep, level int) int {
 	if *first {
 		*first = false
@@ -153,7 +153,7 @@ func (s *shredder) repeat(first *bool, rep, level int) int {
 	return level + 1
 }
 
-// members puts the members of the object in text below branches.
+// members adds the members of the object in text to branches.
 func (s *shredder) members(branches []*branch, text []byte, rep, def, level int) {
 	values := make([][]byte, len(branches))
 	eachMember(text, func(name string, value []byte) {
@@ -180,7 +180,7 @@ func (s *shredder) add(column int, v parquet.Value, rep, def int) {
 	s.columns[column] = append(s.columns[column], v.Level(rep, def, column))
 }
 
-// take returns the row that was put, and begins the next.
+// take returns the current row, and starts the next.
 func (s *shredder) take() parquet.Row {
 	s.row = s.row[:0]
 	for i, values := range s.columns {

@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
 
-// Bounds of what is decoded from Thrift's compact protocol.
+// Limits for decoding Thrift's compact protocol.
 const (
 	maxThriftDepth   = 16
 	maxThriftStructs = 1 << 18 // in lists: each takes up to a kilobyte once decoded
@@ -17,12 +17,12 @@ const (
 var (
 	errShort   = errors.New("it ends too early")
 	errCrowded = errors.New("it has too many elements")
-	errDeep    = errors.New("it is nested too deep")
-	errStrange = errors.New("it has a type that there is not")
+	errDeep    = errors.New("it is nested too deeply")
+	errStrange = errors.New("it has an unknown type")
 )
 
-// measure walks over a struct in the compact protocol without keeping anything:
-// a decoder that believed the size of a list would make room for it first.
+// measure checks a struct in the compact protocol without allocating, because a decoder
+// that trusts the size of a list would allocate memory first.
 type measure struct {
 	b               []byte
 	i               int
@@ -69,7 +69,7 @@ func (m *measure) structure(depth int) error {
 		if err != nil || head == 0 {
 			return err
 		}
-		if head>>4 == 0 { // the field's number in full
+		if head>>4 == 0 { // the field's full number follows
 			if _, err := m.varint(); err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func (m *measure) value(kind byte, depth int) error {
 }
 
 func (m *measure) list(kind byte, n uint64, depth int) error {
-	if n > uint64(len(m.b)-m.i) { // each takes a byte at least
+	if n > uint64(len(m.b)-m.i) { // each takes at least a byte
 		return errShort
 	}
 	if kind == 12 {

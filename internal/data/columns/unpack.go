@@ -17,15 +17,15 @@ import (
 // unpacker decompresses pages.
 type unpacker struct{ zstd *zstd.Decoder }
 
-// unpack decompresses packed into out, which has the length that the page says:
-// not a byte more is unpacked than that.
+// unpack decompresses packed into out, which has the length that the page declares; it
+// never decompresses more.
 func (u *unpacker) unpack(codec format.CompressionCodec, out, packed []byte) error {
 	wrong := func(n int, err error) error {
 		if err == nil && n != len(out) {
 			err = fmt.Errorf("it has %d bytes", n)
 		}
 		if err != nil {
-			return fmt.Errorf("a page of %d bytes cannot be unpacked with %s: %v", len(out), codec, err)
+			return fmt.Errorf("cannot decompress a page of %d bytes with %s: %v", len(out), codec, err)
 		}
 		return nil
 	}
@@ -61,7 +61,7 @@ func (u *unpacker) unpack(codec format.CompressionCodec, out, packed []byte) err
 	case format.Lz4Raw:
 		return wrong(lz4.UncompressBlock(packed, out))
 	}
-	return fmt.Errorf("its pages are compressed with %s, which cannot be read: write them with snappy, zstd, gzip, brotli or lz4", codec)
+	return fmt.Errorf("its pages have the unsupported compression %s: write them with snappy, zstd, gzip, brotli or lz4", codec)
 }
 
 func sameLength(out, packed []byte) error {
@@ -71,7 +71,7 @@ func sameLength(out, packed []byte) error {
 	return nil
 }
 
-// fill reads out from r, which must end there.
+// fill reads out from r, which must end after it.
 func fill(out []byte, r io.Reader) (int, error) {
 	n, err := io.ReadFull(r, out)
 	if errors.Is(err, io.EOF) && len(out) == 0 {

@@ -6,16 +6,16 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// scalar is one value of a column as it is stored: bits of a number, or bytes.
+// scalar is one stored value of a column: the bits of a number, or bytes.
 type scalar struct {
 	bits  uint64
-	bytes []byte // of the page; valid until the next one is read
+	bytes []byte // in the page; valid until the next page is read
 }
 
-// values takes the values of a page one by one; it throws where there are none.
+// values reads the values of a page one by one; it throws at the end of the data.
 type values interface{ next() scalar }
 
-// oldDictionary is what older writers call RLEDictionary.
+// oldDictionary is the name of RLEDictionary in older files.
 const oldDictionary = format.Encoding(2)
 
 // newValues returns the values of a page with the given encoding.
@@ -25,10 +25,10 @@ func newValues(l *leaf, encoding format.Encoding, data []byte) values {
 		return &plain{data: data, kind: l.physical, width: l.width}
 	case oldDictionary, format.RLEDictionary:
 		if l.dictionary == nil {
-			throw("a page refers to a dictionary that is not there")
+			throw("a page refers to a missing dictionary")
 		}
 		if len(data) == 0 || data[0] > 32 {
-			throw("its indexes have no width, or one beyond 32 bits")
+			throw("the width of its indexes is missing, or more than 32 bits")
 		}
 		return &looked{in: l.dictionary, at: newRuns(data[1:], uint(data[0]))}
 	case format.RLE:
@@ -60,15 +60,15 @@ func newValues(l *leaf, encoding format.Encoding, data []byte) values {
 			return &striped{data: data, width: w, count: len(data) / w, fixed: l.physical == format.FixedLenByteArray}
 		}
 	}
-	throw("a page of %s is encoded as %s", l.physical, encoding)
+	throw("a page of %s has the unsupported encoding %s", l.physical, encoding)
 	return nil
 }
 
-// plain is values one after the other.
+// plain reads values that are stored one after the other.
 type plain struct {
 	data  []byte
 	kind  format.Type
-	width int // bytes of a value; 0 where each has a length
+	width int // bytes of a value; 0 if each has a length
 	bit   uint
 }
 
@@ -102,7 +102,7 @@ func (p *plain) next() scalar {
 	return stored(raw, p.kind)
 }
 
-// stored is the scalar of its bytes.
+// stored converts bytes to a scalar.
 func stored(raw []byte, kind format.Type) scalar {
 	switch kind {
 	case format.Int32, format.Float:
@@ -113,7 +113,7 @@ func stored(raw []byte, kind format.Type) scalar {
 	return scalar{bytes: raw}
 }
 
-// dictionary is the distinct values of a column: spans of its page.
+// dictionary holds the distinct values of a column as positions in its page.
 type dictionary struct {
 	page    []byte
 	offsets []uint32 // of byte arrays
@@ -125,7 +125,7 @@ func newDictionary(l *leaf, count int, page []byte) *dictionary {
 	d := &dictionary{page: page, count: count, leaf: l}
 	switch {
 	case l.physical == format.Boolean:
-		throw("a dictionary of booleans")
+		throw("it has a dictionary of booleans")
 	case l.physical != format.ByteArray:
 		if l.width == 0 || count > len(page)/l.width {
 			throw("its dictionary ends too early")
@@ -156,7 +156,7 @@ func newDictionary(l *leaf, count int, page []byte) *dictionary {
 
 func (d *dictionary) at(i uint32) scalar {
 	if uint64(i) >= uint64(d.count) {
-		throw("there is no value %d in a dictionary of %d", i, d.count)
+		throw("index %d is outside of a dictionary of %d values", i, d.count)
 	}
 	if d.offsets != nil {
 		p := plain{data: d.page[d.offsets[i]:], kind: format.ByteArray}
@@ -181,7 +181,7 @@ type numbers struct{ deltas }
 
 func (v *numbers) next() scalar { return scalar{bits: uint64(v.deltas.next())} }
 
-// lengthened is byte arrays behind all their lengths.
+// lengthened reads byte arrays that follow all their lengths.
 type lengthened struct {
 	lengths deltas
 	data    []byte
@@ -197,25 +197,25 @@ func (v *lengthened) next() scalar {
 	return scalar{bytes: raw}
 }
 
-// prefixed is byte arrays that begin as the one before.
+// prefixed reads byte arrays that share a prefix with the previous one.
 type prefixed struct {
 	shared   deltas
 	suffixes lengthened
 	last     []byte
-	most     int // the length that all have, if not 0
+	most     int // the length of all values, if not 0
 }
 
 func (v *prefixed) next() scalar {
 	n, rest := v.shared.next(), v.suffixes.next().bytes
 	if n < 0 || n > int64(len(v.last)) || int(n)+len(rest) > maxPage || v.most > 0 && int(n)+len(rest) != v.most {
-		throw("a value begins with %d bytes of one that has %d", n, len(v.last))
+		throw("a value shares %d bytes with one of only %d bytes", n, len(v.last))
 	}
 	v.last = append(v.last[:n], rest...)
 	return scalar{bytes: v.last}
 }
 
-// striped is values of which first all first bytes are written, then all second
-// ones.
+// striped reads values whose first bytes are all stored first, then their second bytes, and
+// so on.
 type striped struct {
 	data         []byte
 	width, count int

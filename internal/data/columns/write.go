@@ -11,10 +11,10 @@ import (
 	"github.com/merit-rl/merit/internal/data/table"
 )
 
-// NoteKey is the key under which a file says what its rows are.
+// NoteKey is the metadata key for the description of a file's rows.
 const NoteKey = "merit"
 
-// A row group ends after so many bytes of JSON, or so many rows.
+// Limits of a row group: bytes of JSON, and rows.
 const (
 	groupBytes = 32 << 20
 	groupRows  = 100_000
@@ -34,7 +34,7 @@ type Writer struct {
 	rows   int
 }
 
-// NewWriter returns a writer to out.
+// NewWriter returns a Writer to out.
 func NewWriter(out io.Writer, t Table) *Writer {
 	w := &Writer{table: t, index: map[string]int{}}
 	next := 0
@@ -54,7 +54,7 @@ func NewWriter(out io.Writer, t Table) *Writer {
 	return w
 }
 
-// Write writes a row: the text of a JSON object, valid.
+// Write writes a row: the text of a valid JSON object.
 func (w *Writer) Write(row []byte) (err error) {
 	defer func() {
 		if x, ok := recover().(errKind); ok {
@@ -94,7 +94,7 @@ func (w *Writer) Write(row []byte) (err error) {
 	return w.out.Flush()
 }
 
-// add keeps a member beside the columns.
+// add adds a member to the Rest column.
 func (w *Writer) add(name string, value []byte) {
 	if !w.table.Rest {
 		panic(errKind{fmt.Errorf("there is no column for %q", name)})

@@ -12,27 +12,27 @@ import (
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 )
 
-// layout is a kind of row that other tools write, which holds an answer in a
-// place of its own.
+// layout describes a kind of row that another tool writes, and where it stores an
+// answer.
 type layout struct {
 	what       string
-	has        []string // the columns by which it is known
-	completion []string // paths to its answer, the best first
+	has        []string // the columns that identify it
+	completion []string // paths to its answer, in order of preference
 	lists      []string // paths to lists of answers
 	prompt     []string
 	truth      []string
-	convert    string // what Python makes of such a row r: rows for Merit, one after another
-	hint       string // where no command helps
+	convert    string // Python expression over rows that yields rows for Merit
+	hint       string // used if no command helps
 }
 
-// Places of an answer within an element of a list of answers.
+// places lists the positions of an answer within an element of a list of answers.
 var places = []string{"message", "text", "generated_text", "content", ""}
 
 const (
 	ofGemini    = `{**r, 'messages': [{'role': c.get('role', 'user'), 'content': ''.join(p['text'] for p in c['parts'])} for c in r['contents']]} for r in rows`
 	ofResponses = `{**r, 'completion': ''.join(c['text'] for o in r['output'] if o['type'] == 'message' for c in o['content'] if c['type'] == 'output_text')} for r in rows`
 	ofCandidate = `{**r, 'id': f'{n}-{i}', 'completion': ''.join(p['text'] for p in c['content']['parts'])} for n, r in enumerate(rows) for i, c in enumerate(r['response']['candidates'])`
-	unanswered  = "ask the model first, and put its answer into a column called completion"
+	unanswered  = "call the model first, and add its answer as a column named completion"
 )
 
 // layouts are tried in this order.
@@ -48,7 +48,7 @@ var layouts = []layout{
 		prompt: []string{"arguments.gen_args_0.arg_0", "arguments.0.0", "doc.question", "doc.prompt"}, truth: []string{"target"},
 		hint: "its task compares probabilities, so the model generated no answer",
 	},
-	{what: "a conversation as Gemini has it", has: []string{"contents"}, convert: ofGemini},
+	{what: "a conversation in Gemini's format", has: []string{"contents"}, convert: ofGemini},
 	{what: "a row with a list of answers", has: []string{"generations"}, lists: []string{"generations"}},
 	{what: "a row with a list of answers", has: []string{"completions"}, lists: []string{"completions"}},
 	{what: "a row with a list of answers", has: []string{"responses"}, lists: []string{"responses"}},
@@ -61,14 +61,14 @@ var layouts = []layout{
 	{what: "one object around all rows", has: []string{"instances"}, convert: `x for r in rows for x in r['instances']`},
 }
 
-// converted is the command that writes, for the rows of FILE, what a Python
-// generator makes of them.
+// converted returns a command that converts FILE with a Python generator expression over
+// its rows.
 func converted(generator string) string {
 	return `python3 -c "import json, sys; rows = map(json.loads, sys.stdin); [print(json.dumps(x)) for x in (` + generator + `)]" < FILE > FILE.jsonl`
 }
 
-// foreignRow says which other tool's a row without messages is, and how to make
-// one for Merit of it; nil if it is of no kind that is known.
+// foreignRow returns an error that names the tool that wrote a row without messages, and how
+// to convert it; nil if the layout is unknown.
 func (r *Reader) foreignRow(text []byte) *fault.Error {
 	columns := Line{Text: text}.Columns()
 	members := jsonspan.Members(nil, text)
@@ -86,11 +86,11 @@ func (r *Reader) foreignRow(text []byte) *fault.Error {
 	return nil
 }
 
-// answered reports whether rows of the layout hold an answer.
+// answered reports whether rows of the layout contain an answer.
 func (l *layout) answered() bool { return l.lists != nil || l.completion != nil || l.convert != "" }
 
-// is reports whether a row with these columns may be of the layout. One that has
-// a column for answers beside them is not of a layout without answers.
+// is reports whether a row with these columns may have the layout. A row with a column
+// for answers does not have a layout without answers.
 func (l *layout) is(columns []string) bool {
 	if !l.answered() && first(usualCompletion, columns) != noColumn {
 		return false
@@ -98,8 +98,8 @@ func (l *layout) is(columns []string) bool {
 	return !slices.ContainsFunc(l.has, func(name string) bool { return !slices.Contains(columns, name) })
 }
 
-// advice is how to make a row for Merit of one of this layout; empty if the row
-// only has columns of these names.
+// advice returns how to convert a row of this layout; empty if the row only has
+// columns of the same names.
 func (l *layout) advice(text []byte, members []jsonspan.Member) string {
 	for _, path := range l.lists {
 		answers, n := elements(lookup(text, members, path))
@@ -110,9 +110,9 @@ func (l *layout) advice(text []byte, members []jsonspan.Member) string {
 		switch {
 		case in == "-":
 		case n > 1:
-			return "write a row for each answer: " + converted(eachAnswer(path, in))
+			return "write one row per answer: " + converted(eachAnswer(path, in))
 		default:
-			return "where a row has several answers, this takes the first: " + l.mapped(strings.TrimSuffix(path+".0."+in, "."), text, members)
+			return "to use the first answer of each row, " + l.mapped(strings.TrimSuffix(path+".0."+in, "."), text, members)
 		}
 	}
 	for _, path := range l.completion {
@@ -121,13 +121,13 @@ func (l *layout) advice(text []byte, members []jsonspan.Member) string {
 		}
 	}
 	if l.convert != "" && l.holdsRows(text, members) {
-		return "write one row for each: " + converted(l.convert)
+		return "convert each row: " + converted(l.convert)
 	}
 	return l.hint
 }
 
-// holdsRows reports whether what a layout is known by is a list of objects, or
-// none is needed.
+// holdsRows reports whether the column that identifies a layout is a list of objects, or the
+// layout does not need one.
 func (l *layout) holdsRows(text []byte, members []jsonspan.Member) bool {
 	if len(l.has) > 1 {
 		return true
@@ -136,7 +136,7 @@ func (l *layout) holdsRows(text []byte, members []jsonspan.Member) bool {
 	return n > 0 && isObject(inner[0])
 }
 
-// mapped is the map that takes the answer from completion.
+// mapped returns the column map that takes the answer from completion.
 func (l *layout) mapped(completion string, text []byte, members []jsonspan.Member) string {
 	var parts []string
 	for _, path := range append(l.prompt, usualPrompt...) {
@@ -155,13 +155,13 @@ func (l *layout) mapped(completion string, text []byte, members []jsonspan.Membe
 	return "map its columns: --map " + strings.Join(parts, ",")
 }
 
-// eachAnswer is the Python generator of one row for each element of the list at
-// path, of which in is the place of the answer.
+// eachAnswer returns a Python generator expression of one row for each element of the
+// list at path; in is the position of the answer in an element.
 func eachAnswer(path, in string) string {
 	return fmt.Sprintf(`{'group': str(n), **r, 'id': f'{n}-{i}', 'completion': c%s} for n, r in enumerate(rows) for i, c in enumerate(r%s)`, subscripts(in), subscripts(path))
 }
 
-// subscripts is a path in Python.
+// subscripts returns a path as Python subscripts.
 func subscripts(path string) (code string) {
 	for _, name := range strings.Split(path, ".") {
 		if _, err := strconv.Atoi(name); err == nil {
@@ -173,8 +173,8 @@ func subscripts(path string) (code string) {
 	return code
 }
 
-// inside is where in an element of a list of answers the answer is; "-" if it is
-// nowhere.
+// inside returns the position of the answer in an element of a list of answers; "-" if
+// there is none.
 func inside(answer []byte) string {
 	for _, in := range places {
 		value := answer
@@ -188,8 +188,8 @@ func inside(answer []byte) string {
 	return "-"
 }
 
-// speaks reports whether a value can be a completion: text, a message, or a list
-// of messages.
+// speaks reports whether a value can be a completion: text, a message, or a list of
+// messages.
 func speaks(value []byte) bool {
 	if len(value) == 0 {
 		return false
@@ -207,7 +207,7 @@ func speaks(value []byte) bool {
 	return false
 }
 
-// elements are those of a list; anything else has none.
+// elements returns the elements of a list; none for anything else.
 func elements(value []byte) ([][]byte, int) {
 	if len(value) == 0 || value[0] != '[' {
 		return nil, 0
@@ -215,33 +215,33 @@ func elements(value []byte) ([][]byte, int) {
 	return jsonspan.Elements(value, len(value))
 }
 
-// Lines that are nearly JSON, by what of them is not.
+// Hints for lines that are almost JSON.
 const (
 	byNull   = `write null in its place: python3 -c "import json, sys; [print(json.dumps(json.loads(l, parse_constant=lambda _: None))) for l in sys.stdin if l.strip()]" < FILE > FILE.jsonl`
 	byPython = `write JSON: python3 -c "import ast, json, sys; [print(json.dumps(ast.literal_eval(l))) for l in sys.stdin if l.strip()]" < FILE > FILE.jsonl`
 	byReturn = `end each line with a line feed: tr '\r' '\n' < FILE > FILE.jsonl`
-	bySplit  = `write one object a line: python3 -c "import json, sys; d = json.JSONDecoder(); t = sys.stdin.read().strip(); exec('while t: x, i = d.raw_decode(t); print(json.dumps(x)); t = t[i:].strip().lstrip(\',\').strip()')" < FILE > FILE.jsonl`
+	bySplit  = `write one object per line: python3 -c "import json, sys; d = json.JSONDecoder(); t = sys.stdin.read().strip(); exec('while t: x, i = d.raw_decode(t); print(json.dumps(x)); t = t[i:].strip().lstrip(\',\').strip()')" < FILE > FILE.jsonl`
 	byLatin  = "write it as UTF-8; if it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE > FILE.jsonl"
 	byInner  = `write the objects themselves: python3 -c "import json, sys; [print(json.dumps(json.loads(json.loads(l)))) for l in sys.stdin if l.strip()]" < FILE > FILE.jsonl`
 )
 
-// nearlyJSON says what a line that is not an object of JSON is, and what helps;
-// nil if it is nothing that is known.
+// nearlyJSON returns an error for a line that is almost a JSON object, with a hint; nil if it
+// is nothing known.
 func (r *Reader) nearlyJSON(text []byte) *fault.Error {
 	what, hint := "", ""
 	switch bare := unspelled(text); {
 	case json.Valid(text):
 		if inner := unquoted(text); text[0] == '"' && isObject(inner) {
-			what, hint = "this is JSON within a JSON string, not an object", byInner
+			what, hint = "the line is a JSON string that contains JSON, not an object", byInner
 		}
 	case bytes.HasPrefix(text, []byte("{'")), slices.Contains(bare, "True"), slices.Contains(bare, "False"), slices.Contains(bare, "None"):
-		what, hint = "this is how Python prints a dict, not JSON", byPython
+		what, hint = "the line is a printed Python dict, not JSON", byPython
 	case slices.Contains(bare, "NaN"), slices.Contains(bare, "Infinity"):
 		what, hint = "the line contains NaN or Infinity, which are not JSON (Python's json.dumps writes them)", byNull
 	case severalObjects(text) && bytes.IndexByte(text, '\r') >= 0:
-		what, hint = "the lines end with carriage returns alone", byReturn
+		what, hint = "the lines end with carriage returns only", byReturn
 	case severalObjects(text):
-		what, hint = "the line has more text after its object", bySplit
+		what, hint = "the line has text after its object", bySplit
 	}
 	if what == "" {
 		return nil
@@ -249,14 +249,14 @@ func (r *Reader) nearlyJSON(text []byte) *fault.Error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: what, Hint: named(hint, r.name)}
 }
 
-// severalObjects reports whether a line begins with an object and does not end
-// with it.
+// severalObjects reports whether a line begins with an object but does not end with
+// it.
 func severalObjects(text []byte) bool {
 	var first json.RawMessage
 	return text[0] == '{' && json.NewDecoder(bytes.NewReader(text)).Decode(&first) == nil && len(first) < len(text)
 }
 
-// unspelled are the words outside strings, of a line that is nearly JSON.
+// unspelled returns the words outside of strings in a line that is almost JSON.
 func unspelled(text []byte) (words []string) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -10,10 +10,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// cutter makes lines of what a Writer's buffer hands on.
+// cutter splits what a Writer's buffer flushes into lines.
 type cutter struct{ part []byte }
 
-// write calls line with each whole line that is a JSON object.
+// write calls line with each complete line, which must be a JSON object.
 func (c *cutter) write(text []byte, line func([]byte) error) (int, error) {
 	n := len(text)
 	for {
@@ -25,7 +25,7 @@ func (c *cutter) write(text []byte, line func([]byte) error) (int, error) {
 		c.part = append(c.part, text[:end]...)
 		row := bytes.TrimSpace(c.part)
 		if !isObject(row) {
-			return 0, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, What: "only JSON objects can be the rows of a table", Hint: "write JSON Lines"}
+			return 0, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, What: "rows of a table must be JSON objects", Hint: "write JSON Lines"}
 		}
 		if err := line(row); err != nil {
 			return 0, err
@@ -34,7 +34,7 @@ func (c *cutter) write(text []byte, line func([]byte) error) (int, error) {
 	}
 }
 
-// aside keeps rows in a file without a name until all were seen.
+// aside keeps rows in an unnamed temporary file until all have been seen.
 type aside struct {
 	file  *os.File
 	lines *bufio.Writer
@@ -45,7 +45,7 @@ func newAside(folder string) (*aside, error) {
 	if err != nil {
 		return nil, CannotWrite(err)
 	}
-	_ = os.Remove(f.Name()) // it goes with the file handle
+	_ = os.Remove(f.Name()) // it is freed with the file handle
 	return &aside{f, bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
@@ -78,7 +78,7 @@ func (a *aside) each(row func([]byte) error) error {
 	}
 }
 
-// drop lets go of the rows; a may be nil.
+// drop frees the rows; a may be nil.
 func (a *aside) drop() {
 	if a != nil {
 		a.file.Close()

@@ -8,33 +8,33 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Bad collects the lines of a file that cannot be used: all are counted, the
-// first MaxBad are kept.
+// Bad collects the unusable lines of a file: it counts all, and keeps the first
+// MaxBad.
 type Bad struct {
 	Count int       `json:"count"`
 	First []BadLine `json:"first"` // in the order of the file
-	Unit  string    `json:"-"`     // line or row; empty is line
+	Unit  string    `json:"-"`     // line or row; empty means line
 
-	one     *fault.Error // the first, as it came
+	one     *fault.Error // the first error
 	entries int          // calls of Add
 }
 
-// BadLine says what is wrong with a line.
+// BadLine describes the problem of a line.
 type BadLine struct {
 	Line    int    `json:"line"` // 1-based
 	Problem string `json:"problem"`
 }
 
-// MaxBad is how many bad lines are kept, shownBad how many a message lists.
+// MaxBad is the number of bad lines to keep, and shownBad the number to list in a message.
 const (
 	MaxBad   = 100
 	shownBad = 20
 )
 
-// Add notes that line has the problem err, an error of Reader.Trajectory.
+// Add records err, an error of Reader.Trajectory, for line.
 func (b *Bad) Add(line int, err error) { b.AddLine(Line{Number: line}, err) }
 
-// AddLine is Add for a line as it was read: it may stand for several.
+// AddLine is like Add for a line as it was read, which may represent several.
 func (b *Bad) AddLine(l Line, err error) {
 	b.Count += max(l.lost, 1)
 	b.entries++
@@ -50,8 +50,8 @@ func (b *Bad) AddLine(l Line, err error) {
 	}
 }
 
-// List names the first lines, each indented on a line of its own, and says how
-// many more there are.
+// List formats the first lines, each on an indented line, and the number of
+// further ones.
 func (b *Bad) List() string {
 	var text strings.Builder
 	for i, l := range b.First {
@@ -66,8 +66,8 @@ func (b *Bad) List() string {
 	return text.String()
 }
 
-// Err returns nil without a bad line and otherwise a *BadError: what is wrong
-// with the only one, or a list.
+// Err returns nil without bad lines, otherwise a *BadError with the problem of the only
+// one, or a list.
 func (b *Bad) Err(file string) error {
 	switch {
 	case b.Count == 0:
@@ -85,12 +85,12 @@ func (b *Bad) Err(file string) error {
 	return &BadError{f}
 }
 
-// BadError says that a file has lines that cannot be used, which a reader may
-// choose to omit.
+// BadError is the error of a file with unusable lines, which a caller may choose to
+// omit.
 type BadError struct{ Err error }
 
 // Error lists the lines.
 func (e *BadError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the *fault.Error behind e.
+// Unwrap returns the underlying *fault.Error.
 func (e *BadError) Unwrap() error { return e.Err }

@@ -108,7 +108,7 @@ func TestColumnsOfOtherTypes(t *testing.T) {
 	require.Equal(t, map[string]json.RawMessage{"a": json.RawMessage("1")}, got.Metadata)
 	_, err = decode(t, `{"id":7,"steps":[{"index":"x"}],`+talk+`}`)
 	require.ErrorContains(t, err, "steps[0].index must not be a string")
-	require.Contains(t, fault.As(err).Hint, "map it to a name of your own, my_steps=steps")
+	require.Contains(t, fault.As(err).Hint, "map it to another name: my_steps=steps")
 	got, err = decode(t, `{"steps":12,"error":"none",`+talk+`}`, "my_steps=steps", "note=error")
 	require.NoError(t, err)
 	require.Equal(t, `12 "none"`, string(got.Metadata["my_steps"])+" "+string(got.Metadata["note"]))

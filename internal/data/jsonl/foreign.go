@@ -12,19 +12,19 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Ways to make JSON Lines of other formats; FILE is the name of the file.
+// Hints for converting other formats to JSON Lines; FILE is replaced by the name of the file.
 const (
-	byPandas = `make JSON Lines of it: python3 -c "import pandas; pandas.read_READER('FILE').to_json('FILE.jsonl', orient='records', lines=True)"`
+	byPandas = `convert it to JSON Lines: python3 -c "import pandas; pandas.read_READER('FILE').to_json('FILE.jsonl', orient='records', lines=True)"`
 	byIconv  = "write it as UTF-8: iconv -f CODE -t UTF-8 FILE > FILE.jsonl"
-	byArray  = `write one object a line: python3 -c "import json, sys; [print(json.dumps(x)) for x in json.load(sys.stdin)]" < FILE > FILE.jsonl`
+	byArray  = `write one object per line: python3 -c "import json, sys; [print(json.dumps(x)) for x in json.load(sys.stdin)]" < FILE > FILE.jsonl`
 	byRepr   = `write JSON: python3 -c "import ast, json, sys; [print(json.dumps(x)) for x in ast.literal_eval(sys.stdin.read())]" < FILE > FILE.jsonl`
 	byYAML   = `write JSON (this needs PyYAML): python3 -c "import json, sys, yaml; [print(json.dumps(x, default=str)) for d in yaml.safe_load_all(sys.stdin) for x in (d if isinstance(d, list) else [d])]" < FILE > FILE.jsonl`
-	byEvent  = `write what its events hold: sed -n 's/^data: *{/{/p' FILE > FILE.jsonl`
-	byDelta  = `join its pieces to one answer: python3 -c "import json, sys; print(json.dumps({'completion': ''.join(c['delta'].get('content') or '' for l in sys.stdin if l[:5] == 'data:' and '{' in l for c in json.loads(l[5:])['choices'])}))" < FILE > FILE.jsonl`
-	byUnpack = "unpack it first; Merit reads plain text, zstd and gzip"
+	byEvent  = `write the data of its events: sed -n 's/^data: *{/{/p' FILE > FILE.jsonl`
+	byDelta  = `join its parts into one answer: python3 -c "import json, sys; print(json.dumps({'completion': ''.join(c['delta'].get('content') or '' for l in sys.stdin if l[:5] == 'data:' and '{' in l for c in json.loads(l[5:])['choices'])}))" < FILE > FILE.jsonl`
+	byUnpack = "decompress it first; Merit reads plain text, zstd and gzip"
 )
 
-// magics are the first bytes of files that people hand in by mistake.
+// magics lists the first bytes of formats that are passed by mistake.
 var magics = []struct{ head, format, hint string }{
 	{"PAR1", "a Parquet file", strings.Replace(byPandas, "READER", "parquet", 1)},
 	{"ARROW1", "an Arrow file", strings.Replace(byPandas, "READER", "feather", 1)},
@@ -49,32 +49,32 @@ var magics = []struct{ head, format, hint string }{
 	{"\xfe\xff", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16", 1)},
 	{"{\x00", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16LE", 1)},
 	{"\x00{", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16BE", 1)},
-	{"\x1e{", "a JSON text sequence", `take out its record separators: tr -d '\036' < FILE > FILE.jsonl`},
+	{"\x1e{", "a JSON text sequence", `remove its record separators: tr -d '\036' < FILE > FILE.jsonl`},
 	{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data", "fetch the data: git lfs pull"},
 }
 
-// tarMark stands in the header of the first member of a tar archive.
+// tarMark is in the header of the first member of a tar archive.
 const tarMark, tarMarkAt = "ustar", 257
 
-// foreign recognizes another format by the first line that is not blank. more
-// reports whether anything follows it; it is asked only where that matters.
+// foreign recognizes other formats by the first nonblank line. more reports whether
+// anything follows the line; it is called only where that matters.
 func (r *Reader) foreign(first []byte, more func() bool) error {
 	format, hint := "", ""
 	switch {
 	case len(first) == 0 || (first[0] == '{' && json.Valid(first)):
 		return nil
 	case bytes.HasPrefix(first, []byte("[{'")):
-		format, hint = "how Python prints a list", byRepr
+		format, hint = "a printed Python list", byRepr
 	case first[0] == '[':
 		format, hint = "a JSON array", byArray
 	case bytes.HasPrefix(first, []byte("{\x00")):
 		format, hint = magic(first)
 	case first[0] == '{':
 		if opensValue(first) && more() {
-			format, hint = "JSON over several lines", "write one object a line: jq -c . FILE > FILE.jsonl"
+			format, hint = "JSON over several lines", "write one object per line: jq -c . FILE > FILE.jsonl"
 		}
 	case first[0] == '<':
-		format, hint = "XML or HTML", "write it as JSON Lines; a web page in its place may be a failed download"
+		format, hint = "XML or HTML", "write it as JSON Lines; if you expected data, the download may have failed"
 	default:
 		format, hint = known(first)
 	}
@@ -82,15 +82,15 @@ func (r *Reader) foreign(first []byte, more func() bool) error {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: r.name, What: "this is " + format + "; one JSON object a line is expected",
+		Boundary: fault.Data, Kind: fault.Invalid, Where: r.name, What: "this is " + format + "; one JSON object per line is expected",
 		Hint: named(hint, r.name),
 	}
 }
 
-// named is a hint with the name of the file in the place of FILE.
+// named returns a hint with FILE replaced by the name of the file.
 func named(hint, file string) string { return strings.ReplaceAll(hint, "FILE", file) }
 
-// known returns the format of a first line that cannot be JSON, and the hint.
+// known returns the format of a first line that cannot be JSON, and a hint.
 func known(first []byte) (format, hint string) {
 	if format, hint = magic(first); format != "" {
 		return format, hint
@@ -101,22 +101,22 @@ func known(first []byte) (format, hint string) {
 	case event.Match(first):
 		return "a stream of server-sent events", events(first)
 	case bytes.IndexByte(first, '\t') >= 0:
-		return "TSV, by its first line", strings.Replace(byPandas, "READER('FILE')", `csv('FILE', sep='\t')`, 1)
+		return "TSV, judging by its first line", strings.Replace(byPandas, "READER('FILE')", `csv('FILE', sep='\t')`, 1)
 	case bytes.ContainsAny(first, ",;"):
-		return "CSV, by its first line", strings.Replace(byPandas, "READER", "csv", 1)
+		return "CSV, judging by its first line", strings.Replace(byPandas, "READER", "csv", 1)
 	case yaml.Match(first):
-		return "YAML, by its first line", byYAML
+		return "YAML, judging by its first line", byYAML
 	}
 	return "", ""
 }
 
-// First lines of a stream of events, and of YAML.
+// Patterns of the first line of an event stream, and of YAML.
 var (
 	event = regexp.MustCompile(`^(data: ?[{\[]|event: ?\w|: ?ping)`)
 	yaml  = regexp.MustCompile(`^(---|(- )?[A-Za-z_][\w-]*:( .*)?)$`)
 )
 
-// events is how to make rows of a stream of events.
+// events returns a hint for converting an event stream.
 func events(first []byte) string {
 	if bytes.HasPrefix(first, []byte("data:")) && !bytes.Contains(first, []byte(`"delta"`)) {
 		return byEvent
@@ -124,7 +124,7 @@ func events(first []byte) string {
 	return byDelta
 }
 
-// magic returns the format that a file begins with as no other does.
+// magic returns the format that is identified by the first bytes of a file.
 func magic(first []byte) (format, hint string) {
 	for _, m := range magics {
 		if bytes.HasPrefix(first, []byte(m.head)) {

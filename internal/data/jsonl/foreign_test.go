@@ -30,10 +30,10 @@ func TestNamesOtherFormats(t *testing.T) {
 	testneeds.NotShort(t)
 	good := line("a", "1")
 	for name, c := range map[string]struct{ data, want, hint string }{
-		"CSV":             {"id,answer\r\n1,4\r\n", "CSV, by its first line", "pandas.read_csv('rows.jsonl')"},
-		"CSV of Excel":    {"\xef\xbb\xbfid;answer\n1;4\n", "CSV, by its first line", "pandas.read_csv"},
-		"quoted CSV":      {`"id","answer"` + "\n", "CSV, by its first line", "pandas.read_csv"},
-		"TSV":             {"id\tanswer\n1\t4\n", "TSV, by its first line", `sep='\t'`},
+		"CSV":             {"id,answer\r\n1,4\r\n", "CSV, judging by its first line", "pandas.read_csv('rows.jsonl')"},
+		"CSV of Excel":    {"\xef\xbb\xbfid;answer\n1;4\n", "CSV, judging by its first line", "pandas.read_csv"},
+		"quoted CSV":      {`"id","answer"` + "\n", "CSV, judging by its first line", "pandas.read_csv"},
+		"TSV":             {"id\tanswer\n1\t4\n", "TSV, judging by its first line", `sep='\t'`},
 		"Parquet":         {"PAR1\x15\x04\x15\x10\n\x00", "a Parquet file", "pandas.read_parquet('rows.jsonl')"},
 		"Arrow":           {"ARROW1\x00\x00", "an Arrow file", "pandas.read_feather"},
 		"array":           {"[" + good + "]", "a JSON array", "< rows.jsonl > rows.jsonl.jsonl"},
@@ -43,12 +43,12 @@ func TestNamesOtherFormats(t *testing.T) {
 		"printed, dense":  {`{"messages": [{"role": "user",` + "\n" + `"content": "x"}]}` + "\n", "JSON over several lines", "jq -c ."},
 		"UTF-16":          {"\xff\xfe{\x00\"\x00", "UTF-16 text", "iconv -f UTF-16"},
 		"UTF-16, no mark": {"{\x00\"\x00", "UTF-16 text", "iconv -f UTF-16"},
-		"zip":             {"PK\x03\x04\x14\x00", "a zip archive", "unpack it first"},
-		"xz":              {"\xfd7zXZ\x00\x00", "an xz file", "unpack it first"},
-		"gzip twice":      {zipped(t, zipped(t, good)), "compressed twice", "unpack it first"},
-		"tar":             {zipped(t, "rows.jsonl"+strings.Repeat("\x00", 247)+"ustar\x00"), "a tar archive", "unpack it first"},
-		"zipped CSV":      {zipped(t, "id,answer\n1,4\n"), "CSV, by its first line", "pandas.read_csv"},
-		"web page":        {"<!doctype html>\n", "XML or HTML", "failed download"},
+		"zip":             {"PK\x03\x04\x14\x00", "a zip archive", "decompress it first"},
+		"xz":              {"\xfd7zXZ\x00\x00", "an xz file", "decompress it first"},
+		"gzip twice":      {zipped(t, zipped(t, good)), "compressed twice", "decompress it first"},
+		"tar":             {zipped(t, "rows.jsonl"+strings.Repeat("\x00", 247)+"ustar\x00"), "a tar archive", "decompress it first"},
+		"zipped CSV":      {zipped(t, "id,answer\n1,4\n"), "CSV, judging by its first line", "pandas.read_csv"},
+		"web page":        {"<!doctype html>\n", "XML or HTML", "download may have failed"},
 		"LFS pointer":     {"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer", "git lfs pull"},
 	} {
 		t.Run(name, func(t *testing.T) {

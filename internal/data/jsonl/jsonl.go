@@ -1,7 +1,7 @@
-// Package jsonl is the door for trajectories in files of any length, in bounded
-// memory: one JSON value a line, plain or compressed with zstd or gzip, and the
-// rows of tables as if they were such lines. What is wrong is named by file and
-// line or row.
+// Package jsonl reads and writes files of trajectories of any length in bounded memory:
+// one JSON value per line, plain or compressed with zstd or gzip, and the rows of tables
+// in the form of such lines. Errors name the file and the line or row.
+// It recognizes many other formats and suggests how to convert them.
 package jsonl
 
 import (
@@ -21,10 +21,10 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// MaxLine is the longest line in bytes that is read.
+// MaxLine is the maximum length of a line in bytes.
 const MaxLine = 64 << 20
 
-// Reader reads lines one by one; the rows of a table are lines, too.
+// Reader reads lines one by one; the rows of a table count as lines.
 type Reader struct {
 	name    string
 	line    int
@@ -33,23 +33,23 @@ type Reader struct {
 	long    []byte // a line longer than the buffer
 	columns []Column
 	closers []func() error
-	begun   bool // a line that is not blank has been read
+	begun   bool // a nonblank line has been read
 	ended   bool // the last line had no line break
 
 	table   rows            // nil for lines
-	folded  bool            // text of the table may be the JSON of a field
-	spelled bool            // cells are texts only
-	plain   map[string]bool // columns of which texts are what they spell
+	folded  bool            // text in the table may be the JSON of a field
+	spelled bool            // all cells are text
+	plain   map[string]bool // columns whose text is decoded as JSON scalars
 	tasks   bool            // rows are read as tasks
 	results bool            // rows are results in the form of a table
-	total   int64           // rows of the table; -1 if nobody knows
+	total   int64           // rows of the table; -1 if unknown
 	count   int64           // lines or rows so far
-	input   *counted        // of a file of size bytes; nil for streams
+	input   *counted        // counts bytes of a file of size bytes; nil for streams
 	size    int64
 }
 
-// NewReader reads from in, which messages call name. Compression is known by
-// the first bytes.
+// NewReader reads from in; messages call it name. It detects compression by the first
+// bytes.
 func NewReader(name string, in io.Reader) (*Reader, error) {
 	r := &Reader{name: name}
 	raw := bufio.NewReaderSize(in, 1<<16)
@@ -78,28 +78,28 @@ func NewReader(name string, in io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// Line is one line that is not blank. Text is valid until the next one is read.
+// Line is one nonblank line. Text is valid until the next line is read.
 type Line struct {
 	Number int // 1-based
 	Text   []byte
 	open   bool // the file ends without a line break after it
 	bad    error
-	lost   int // lines that bad stands for
+	lost   int // number of lines that bad represents
 }
 
-// cutShort reports whether the file ends in the middle of the JSON of l, or in
-// the zeros of a file system that lost the rest.
+// cutShort reports whether the file ends within the JSON of l, or with zeros from a file
+// system that lost the rest.
 func (l Line) cutShort() bool {
 	return l.open && opensValue(bytes.TrimRight(l.Text, "\x00"))
 }
 
-// Clone returns l with a text of its own.
+// Clone returns l with a copy of its text.
 func (l Line) Clone() Line {
 	l.Text = bytes.Clone(l.Text)
 	return l
 }
 
-// Line reads the next line that is not blank, or returns io.EOF.
+// Line reads the next nonblank line, or returns io.EOF.
 func (r *Reader) Line() (Line, error) {
 	if r.table != nil {
 		return r.row()
@@ -141,8 +141,8 @@ func (r *Reader) row() (Line, error) {
 	return Line{Number: row.Number, Text: row.Text, bad: row.Err, lost: row.Lost}, nil
 }
 
-// Estimate is how many lines or rows there are, as far as can be told by what
-// was read; -1 if it cannot.
+// Estimate returns the estimated number of lines or rows, based on what was read; -1 if
+// there is no estimate.
 func (r *Reader) Estimate() int64 {
 	switch {
 	case r.table != nil && r.total >= 0:
@@ -154,9 +154,9 @@ func (r *Reader) Estimate() int64 {
 	return max(r.count, int64(float64(r.count)/min(share, 1)))
 }
 
-// All returns the rest of the file, decompressed and without a byte order mark,
-// or the rest of the rows of a table, one a line: at most limit bytes, or an
-// error.
+// All returns the rest of the file, decompressed and without a byte order mark, or the
+// remaining rows of a table, one per line. It returns an error if that is more than limit
+// bytes.
 func (r *Reader) All(limit int64) ([]byte, error) {
 	if r.table != nil {
 		return r.allRows(limit)
@@ -177,7 +177,7 @@ func (r *Reader) All(limit int64) ([]byte, error) {
 func (r *Reader) tooLong(limit int64) error {
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Exhausted, Where: r.name,
-		What: fmt.Sprintf("more than %d bytes", limit), Hint: "split the file",
+		What: fmt.Sprintf("the file is longer than %d bytes", limit), Hint: "split the file",
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *Reader) more() bool {
 	return err == nil
 }
 
-// At names a line or a row of the file.
+// At returns the position of a line or a row of the file, for messages.
 func (r *Reader) At(line int) string {
 	if r.table != nil {
 		return fmt.Sprintf("%s: row %d", r.name, line)
@@ -195,7 +195,7 @@ func (r *Reader) At(line int) string {
 	return fmt.Sprintf("%s:%d", r.name, line)
 }
 
-// Unit is what the file consists of: line or row.
+// Unit returns the unit of the file: line or row.
 func (r *Reader) Unit() string {
 	if r.table != nil {
 		return unitRow
@@ -205,10 +205,10 @@ func (r *Reader) Unit() string {
 
 const unitLine, unitRow = "line", "row"
 
-// Name is the name of the file.
+// Name returns the name of the file.
 func (r *Reader) Name() string { return r.name }
 
-// Bytes is how much text was read so far, decompressed.
+// Bytes returns the number of bytes read so far, decompressed.
 func (r *Reader) Bytes() int64 { return r.bytes }
 
 // Close closes what Open opened.
@@ -256,13 +256,13 @@ func (r *Reader) cannotRead(err error) error {
 }
 
 func (r *Reader) truncated(l Line) error {
-	return r.fault(l.Number, fault.Corrupt, "the file is truncated: its last line is half a JSON value", nil)
+	return r.fault(l.Number, fault.Corrupt, "the file is truncated: its last line is an incomplete JSON value", nil)
 }
 
 func (r *Reader) fault(line int, kind fault.Kind, what string, err error) error {
-	hint := "one JSON value a line; look at the line that is named"
+	hint := "check this line; each line must be one JSON value"
 	if kind == fault.Corrupt {
-		hint = "copy or write the file again, or cut it after the last whole line"
+		hint = "copy or write the file again, or truncate it after the last complete line"
 	}
 	where := r.name
 	if line > 0 {
@@ -271,8 +271,8 @@ func (r *Reader) fault(line int, kind fault.Kind, what string, err error) error 
 	return &fault.Error{Boundary: fault.Data, Kind: kind, Where: where, What: what, Err: err, Hint: hint}
 }
 
-// Columns returns the top-level keys of a line, in order; none if the line is
-// not a JSON object.
+// Columns returns the top-level keys of a line, in order; none if the line is not a JSON
+// object.
 func (l Line) Columns() []string {
 	if !isObject(l.Text) {
 		return nil
@@ -286,7 +286,7 @@ func (l Line) Columns() []string {
 
 func isObject(text []byte) bool { return len(text) > 0 && text[0] == '{' && json.Valid(text) }
 
-// sameJSON reports whether two JSON values are spelled alike but for spaces.
+// sameJSON reports whether two JSON values differ at most in white space.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

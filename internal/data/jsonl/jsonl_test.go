@@ -69,9 +69,9 @@ func TestReadsEveryForm(t *testing.T) {
 func TestNamesWhatIsWrong(t *testing.T) {
 	good := line("a", "1")
 	for second, want := range map[string]string{
-		good[:30]:                  "the file is truncated: its last line is half a JSON value",
-		good[:3]:                   "the file is truncated: its last line is half a JSON value",
-		good[:30] + "\x00\x00\x00": "the file is truncated: its last line is half a JSON value",
+		good[:30]:                  "the file is truncated: its last line is an incomplete JSON value",
+		good[:3]:                   "the file is truncated: its last line is an incomplete JSON value",
+		good[:30] + "\x00\x00\x00": "the file is truncated: its last line is an incomplete JSON value",
 		good[:30] + "\n":           "not a trajectory: unexpected end of JSON input",
 		`{"id":}`:                  "not a trajectory: invalid character '}' at start of value",
 		`{"messages":[]}` + "\n":   "messages is empty",

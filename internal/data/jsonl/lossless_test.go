@@ -138,7 +138,7 @@ func TestRestReplacesNothing(t *testing.T) {
 	require.ErrorContains(t, err, "did you mean ground_truth?")
 	for _, forged := range []string{`{\"ground_truth\":\"no\"}`, `{\"level\":2}`, `{\"a\":1,\"a\":2}`} {
 		_, err := decode(t, `{`+talk+`,"ground_truth":"yes","level":1,"merit_json":"`+forged+`"}`)
-		require.ErrorContains(t, err, "is given twice, as a column or in merit_json")
+		require.ErrorContains(t, err, "is given twice, as a column and in merit_json")
 	}
 	got, err := decode(t, `{`+talk+`,"ground_truth":null,"merit_json":"{\"ground_truth\":\"yes\",\"merit_json\":1}"}`)
 	require.NoError(t, err)
@@ -152,6 +152,6 @@ func TestParquetOfOtherThings(t *testing.T) {
 	require.NoError(t, err)
 	_, err = io.WriteString(w, "[1]\n")
 	require.NoError(t, errors.Join(err))
-	require.ErrorContains(t, w.Close(), "only JSON objects can be the rows of a table")
+	require.ErrorContains(t, w.Close(), "rows of a table must be JSON objects")
 	require.NoFileExists(t, path)
 }

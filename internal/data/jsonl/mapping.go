@@ -14,44 +14,44 @@ import (
 	"github.com/merit-rl/merit/internal/data/row"
 )
 
-// Column says that the column From of each line holds what the field Name of a
-// trajectory should, such as ground_truth; what the line has under Name itself
-// is then not read. From is a top-level column, or else a path into objects and
-// lists, such as reward_model.ground_truth or choices.0.message. The names prompt and completion stand for
-// messages of the user and the assistant.
+// Column maps the column From of each line to the field Name of a trajectory, such as
+// ground_truth; a column called Name is then not read as that field. From is a top-level
+// column, or a path into objects and lists, such as reward_model.ground_truth or
+// choices.0.message. The names prompt and completion mean messages of the user and the
+// assistant.
 type Column struct{ Name, From string }
 
-// Names of columns that together make the messages.
+// Names of columns that together form the messages.
 const (
 	namePrompt     = "prompt"
 	nameCompletion = "completion"
 	nameMessages   = "messages"
 )
 
-// nameMap is what settings call a map of columns.
+// nameMap is the name of the column map in settings.
 const nameMap = "map"
 
-// ParseColumns reads NAME=COLUMN texts, each of which may hold several with
-// commas between them.
+// ParseColumns parses NAME=COLUMN texts, each of which may contain several separated by
+// commas.
 func ParseColumns(texts []string) ([]Column, error) {
 	var columns []Column
 	var problems fault.Problems
 	seen := map[string]bool{}
 	for _, text := range assignments(texts) {
 		name, from, ok := strings.Cut(text, "=")
-		problems.Check(ok && name != "" && from != "", nameMap, text, "write NAME=COLUMN, such as ground_truth=answer")
-		problems.Check(!seen[name], nameMap, text, "name each field once")
+		problems.Check(ok && name != "" && from != "", nameMap, text, "use NAME=COLUMN, such as ground_truth=answer")
+		problems.Check(!seen[name], nameMap, text, "map each field once")
 		seen[name] = true
 		columns = append(columns, Column{name, from})
 	}
 	both := seen[nameMessages] && (seen[namePrompt] || seen[nameCompletion])
 	problems.Check(!both, nameMap, nameMessages, "map either messages, or prompt and completion")
-	problems.Check(!seen[namePrompt] || seen[nameCompletion], nameMap, namePrompt, "map the column of the answers, too: completion=COLUMN")
+	problems.Check(!seen[namePrompt] || seen[nameCompletion], nameMap, namePrompt, "also map the column of the answers: completion=COLUMN")
 	return columns, errors.Join(problems...)
 }
 
-// assignments divides texts at commas; one before a part without = belongs to
-// the column's name.
+// assignments splits texts at commas; a comma before a part without = belongs to the
+// column's name.
 func assignments(texts []string) (all []string) {
 	for _, text := range texts {
 		for i, part := range strings.Split(text, ",") {
@@ -65,12 +65,12 @@ func assignments(texts []string) (all []string) {
 	return all
 }
 
-// renamed returns the object in line with its columns called as columns say.
-// With lax, a line may lack one of them. A column that became a field of Merit's
-// can still be asked for under its own name.
+// renamed returns the object in line with its columns renamed. With lax, a line may lack
+// one of the columns. A column that became a field of Merit's stays available under its
+// own name.
 func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 	if err := strictjson.Check(line); err != nil || line[0] != '{' {
-		return line, nil // decoding says what is wrong with it
+		return line, nil // decoding reports the error
 	}
 	var known [32]jsonspan.Member
 	members := jsonspan.Members(known[:0], line)
@@ -125,8 +125,8 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 	return out.End(), nil
 }
 
-// ownBefore adds the row's own columns as they were before the map: those that
-// Merit wrote, or an object called metadata.
+// ownBefore adds the row's own columns as they were before the map: those that Merit
+// wrote, or an object called metadata.
 func ownBefore(own *jsonspan.Object, line []byte, members []jsonspan.Member, columns []Column) {
 	before := lookup(line, members, nameOwn)
 	if before == nil {
@@ -147,7 +147,7 @@ func ownBefore(own *jsonspan.Object, line []byte, members []jsonspan.Member, col
 	}
 }
 
-// leftOver adds the columns that no map speaks of, but for the own columns.
+// leftOver adds the columns that are not in the map, except for the own columns.
 func leftOver(out *jsonspan.Object, line []byte, members []jsonspan.Member, columns []Column) {
 	for _, m := range members {
 		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
@@ -157,20 +157,20 @@ func leftOver(out *jsonspan.Object, line []byte, members []jsonspan.Member, colu
 	}
 }
 
-// takes reports whether nothing is left of a column: its value has another name
-// now, or another column has its name.
+// takes reports whether a column no longer exists: its value has another name, or another
+// column has its name.
 func (c Column) takes(column string) bool {
 	return c.From == column || c.Name == column || column == nameMessages && (c.Name == namePrompt || c.Name == nameCompletion)
 }
 
-// stays reports whether a column that was mapped is still a column: one that
-// took the name of a field, unless it is the bulk of the row.
+// stays reports whether a mapped column stays a column: it became a field, unless it is
+// the bulk of the row.
 func (c Column) stays() bool {
 	return (row.IsField(c.Name) || c.Name == namePrompt) && c.Name != nameMessages && !row.IsField(c.From) && !strings.Contains(c.From, ".")
 }
 
-// lookup returns the value of a column, or of a path into columns; nil if there
-// is none. The text of an object is one, too.
+// lookup returns the value of a column, or at a path into columns; nil if there is none.
+// Text that contains a JSON object counts as an object.
 func lookup(line []byte, members []jsonspan.Member, path string) []byte {
 	for _, m := range slices.Backward(members) { // the last one counts, as in encoding/json
 		if string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])) == path {
@@ -185,7 +185,7 @@ func lookup(line []byte, members []jsonspan.Member, path string) []byte {
 	return nil
 }
 
-// below returns the value at a path into an object or, by numbers, into a list.
+// below returns the value at a path into an object or, by index, into a list.
 func below(value []byte, path string) []byte {
 	if isObject(value) {
 		return lookup(value, jsonspan.Members(nil, value), path)
@@ -205,7 +205,7 @@ func below(value []byte, path string) []byte {
 	return below(unquoted(elements[n]), rest)
 }
 
-// cut divides a path at its first point behind from.
+// cut splits a path at its first point after from.
 func cut(path string, from int) (before, after string, ok bool) {
 	if from >= len(path) {
 		return "", "", false
@@ -217,7 +217,7 @@ func cut(path string, from int) (before, after string, ok bool) {
 	return path[:from+i], path[from+i+1:], true
 }
 
-// unquoted is the content of a JSON string, and other JSON as it is.
+// unquoted returns the content of a JSON string, and other JSON unchanged.
 func unquoted(value []byte) []byte {
 	if len(value) > 0 && value[0] == '"' {
 		return bytes.TrimSpace(jsonspan.Text(value))

@@ -54,8 +54,8 @@ func TestMappedConversations(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, said(t, c.row, c.columns)) })
 	}
 	for text, want := range map[string]string{
-		"prompt=question": "map the column of the answers, too", "messages=a,prompt=b,completion=c": "map either messages, or prompt and completion",
-		"a=b,a=c": "name each field once",
+		"prompt=question": "also map the column of the answers", "messages=a,prompt=b,completion=c": "map either messages, or prompt and completion",
+		"a=b,a=c": "map each field once",
 	} {
 		_, err := jsonl.ParseColumns([]string{text})
 		require.Error(t, err)
@@ -79,7 +79,7 @@ func TestUnmappedTables(t *testing.T) {
 		var none *jsonl.Unmapped
 		require.ErrorAs(t, r.Fit(), &none)
 		require.Equal(t, want, none.Map)
-		require.ErrorContains(t, none, "x.csv: there are no messages; the columns are: "+strings.ReplaceAll(header, ",", ", "))
+		require.ErrorContains(t, none, "x.csv: messages are missing; the columns are: "+strings.ReplaceAll(header, ",", ", "))
 		r.Map([]jsonl.Column{{Name: "completion", From: "z"}})
 		require.ErrorContains(t, r.Fit(), `there is no column "z" for completion`)
 		require.NoError(t, r.Close())

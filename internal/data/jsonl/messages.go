@@ -9,20 +9,20 @@ import (
 	"github.com/merit-rl/merit/internal/data/row"
 )
 
-// none reports whether a row has no such value.
+// none reports whether a row lacks the value.
 func none(value []byte) bool { return value == nil || string(value) == "null" }
 
-// structured are the fields that no text can be: where a table has text for
-// them, it is their JSON.
+// structured lists the fields that cannot be text: if a table has text for them, it is
+// their JSON.
 var structured = map[string]bool{
 	nameMessages: true, nameMetadata: true, "steps": true, "evaluation": true, "reward_notes": true, "seed": true, "bootstrap": true,
 	"prompt_messages": true, "given_as_text": true, "own_columns": true, "env_metrics": true,
 }
 
-// unfolded returns the object in line with the JSON of the structured fields in
-// the place of its text. A text that is not JSON is a column of that name; only
-// messages must be what they say. Where all cells are texts, those of a prompt
-// and a completion may be lists of messages.
+// unfolded returns the object in line with the text of structured fields replaced by the
+// JSON in it. Text that is not JSON stays as a column, except that messages must be JSON.
+// If all cells are text, the prompt and the completion may also be lists of
+// messages.
 func unfolded(line []byte, structured map[string]bool, spelled bool) ([]byte, error) {
 	if !isObject(line) {
 		return line, nil
@@ -36,7 +36,7 @@ func unfolded(line []byte, structured map[string]bool, spelled bool) ([]byte, er
 			case json.Valid(text) && (name != nameMetadata || spelled):
 				value = text
 			case name == nameMessages:
-				return nil, invalid("write it with json.dumps, or as Parquet; what Python's str() and pandas make of a list is not JSON", "column %q is text that is not JSON", name)
+				return nil, invalid("write it with json.dumps, or as Parquet; lists printed by Python's str() or pandas are not JSON", "column %q is text that is not JSON", name)
 			}
 		}
 		if spelled && (name == namePrompt || name == nameCompletion) {
@@ -50,8 +50,8 @@ func unfolded(line []byte, structured map[string]bool, spelled bool) ([]byte, er
 	return out.End(), nil
 }
 
-// listed is the list of messages that a cell is the text of, and any other cell
-// as it is.
+// listed returns the list of messages in the text of a cell, and any other cell
+// unchanged.
 func listed(cell []byte) []byte {
 	if text := unquoted(cell); cell[0] == '"' && len(text) > 0 && text[0] == '[' && json.Valid(text) {
 		if turns, n := jsonspan.Elements(text, len(text)); n > 0 && isObject(turns[0]) && bytes.Contains(turns[0], []byte(`"role"`)) {
@@ -63,9 +63,9 @@ func listed(cell []byte) []byte {
 
 var restKey = []byte(`"` + columns.Rest + `"`)
 
-// whole returns the object in line with the members that stand as text in the
-// column that keeps what no type fits, without that column, and without nulls:
-// these are what a row did not have.
+// whole returns the object in line with the members of the Rest column added, without
+// that column, and without nulls, which mean that the row did not have the
+// column.
 func whole(line []byte) ([]byte, error) {
 	if !bytes.Contains(line, restKey) || !isObject(line) {
 		return line, nil
@@ -85,7 +85,7 @@ func whole(line []byte) ([]byte, error) {
 				continue
 			}
 			if !isObject(rest) {
-				return nil, invalid("write the column as it was", "column %q is not the JSON of an object", columns.Rest)
+				return nil, invalid("restore the original value of the column", "column %q is not the JSON of an object", columns.Rest)
 			}
 			for _, m := range jsonspan.Members(nil, rest) {
 				out.Add(string(jsonspan.Text(rest[m.KeyStart:m.KeyEnd])), rest[m.ValueStart:m.End])
@@ -99,15 +99,15 @@ func whole(line []byte) ([]byte, error) {
 	return text, once(text)
 }
 
-// once refuses an object with a member that is there twice: what the column that keeps the rest says must not take the place
-// of what anyone sees in a column of that name.
+// once returns an error if an object has a duplicate member, because a member of the Rest
+// column must not hide the value in the column of that name.
 func once(text []byte) error {
 	seen := map[string]bool{}
 	for _, m := range jsonspan.Members(nil, text) {
 		name := jsonspan.Text(text[m.KeyStart:m.KeyEnd])
 		key := string(name)
 		if seen[key] {
-			return invalid("omit one of them", "%s is given twice, as a column or in %s", name, columns.Rest)
+			return invalid("omit one of them", "%s is given twice, as a column and in %s", name, columns.Rest)
 		}
 		seen[key] = true
 	}

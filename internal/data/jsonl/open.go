@@ -17,15 +17,15 @@ import (
 	"github.com/merit-rl/merit/internal/data/table"
 )
 
-// rows is a table behind a Reader.
+// rows is a table that a Reader reads.
 type rows interface {
 	Next() (table.Row, error)
 	Columns() []string
 }
 
-// Open opens the file at path; "-" is stdin. It is JSON Lines, Parquet, or a
-// table of text: CSV or TSV by its name or by its first line. A Parquet file on
-// stdin is kept in a temporary file meanwhile.
+// Open opens the file at path; "-" is stdin. The file is JSON Lines, Parquet, or a text
+// table: CSV or TSV, detected by its name or its first line. Parquet from stdin is copied
+// to a temporary file.
 func Open(path string, stdin io.Reader) (*Reader, error) {
 	if path == "-" {
 		return openStream(stdin)
@@ -37,7 +37,7 @@ func Open(path string, stdin io.Reader) (*Reader, error) {
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		f.Close()
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "name a file"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "pass the path of a file"}
 	}
 	if err == nil && info.Mode().IsRegular() && isParquet(f) {
 		return openColumns(path, f, info.Size())
@@ -84,20 +84,20 @@ func openStream(stdin io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, CannotWrite(err)
 	}
-	_ = os.Remove(f.Name()) // it goes with the file handle
+	_ = os.Remove(f.Name()) // it is freed with the file handle
 	size, err := io.Copy(f, head)
 	if err != nil {
 		f.Close()
 		failed := &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "stdin", What: "the Parquet file cannot be kept in " + filepath.Dir(f.Name()) + " meanwhile", Err: err,
-			Hint: "Parquet is read from its end: name the file, or set TMPDIR to a folder with room",
+			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "stdin", What: "cannot copy the Parquet file to " + filepath.Dir(f.Name()), Err: err,
+			Hint: "pass the path of the file, or set TMPDIR to a folder with free space: Parquet must be read from its end",
 		}
 		return nil, failed
 	}
 	return openColumns("stdin", f, size)
 }
 
-// open tells a table of text from lines of JSON.
+// open distinguishes text tables from JSON Lines.
 func open(name string, in io.Reader) (*Reader, error) {
 	r, err := NewReader(name, in)
 	if err != nil {
@@ -119,8 +119,8 @@ func open(name string, in io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// breakAtReturns makes line breaks of carriage returns where these alone divide
-// the objects of a file.
+// breakAtReturns treats carriage returns as line breaks if nothing else separates the
+// objects of a file.
 func (r *Reader) breakAtReturns() {
 	head, _ := r.buffer.Peek(1 << 16)
 	first, _, found := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \r"), []byte("\r"))
@@ -129,7 +129,7 @@ func (r *Reader) breakAtReturns() {
 	}
 }
 
-// returns reads line feeds for carriage returns.
+// returns converts carriage returns to line feeds.
 type returns struct{ io.Reader }
 
 func (r returns) Read(p []byte) (int, error) {
@@ -142,8 +142,8 @@ func (r returns) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// delimiter is what divides the cells of a table of text, or 0 if the file is
-// none: known by the ending of its name, else by its first line.
+// delimiter returns the delimiter of a text table, or 0 if the file is not one. It uses the
+// extension of the name, otherwise the first line.
 func (r *Reader) delimiter(name string) rune {
 	head, _ := r.buffer.Peek(1 << 16)
 	first := bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \r\n")
@@ -163,24 +163,24 @@ func (r *Reader) delimiter(name string) rune {
 	case named:
 		return found
 	case bytes.ContainsAny(first, "{}[]"), looksElse(name):
-		return 0 // a line of JSON that lost its beginning, say
+		return 0 // such as a line of JSON without its beginning
 	}
 	return found
 }
 
-// looksElse reports whether a name promises JSON or YAML.
+// looksElse reports whether a name indicates JSON or YAML.
 func looksElse(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".ndjson") ||
 		strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// foreignHead reports whether a first line is that of a format of its own.
+// foreignHead reports whether a first line identifies another format.
 func foreignHead(first []byte) bool {
 	format, _ := magic(first)
 	return format != ""
 }
 
-// counted counts what is read.
+// counted counts the bytes that are read.
 type counted struct {
 	io.Reader
 	n atomic.Int64

@@ -14,11 +14,11 @@ import (
 	"github.com/merit-rl/merit/internal/data/columns"
 )
 
-// parquetEnding is how the names of Parquet files end.
+// parquetEnding is the extension of Parquet files.
 const parquetEnding = ".parquet"
 
-// parquet is a Writer's lines on their way into a Parquet file. Where nobody has
-// said what the rows look like, they are put aside until all were seen.
+// parquet converts a Writer's lines to a Parquet file. If the table is not given, it keeps
+// the rows in a temporary file until all have been seen.
 type parquet struct {
 	to    io.Writer
 	cut   cutter
@@ -27,8 +27,8 @@ type parquet struct {
 	aside *aside // nil if the table is known
 }
 
-// newParquet writes rows of the given table to to, or, if it is nil, of one that
-// fits them; folder is where they are put aside.
+// newParquet writes rows of the given table to to. If t is nil, it finds a table that fits
+// the rows, which it keeps in folder meanwhile.
 func newParquet(to io.Writer, folder string, t *columns.Table) (*parquet, error) {
 	if t != nil {
 		return &parquet{to: to, rows: columns.NewWriter(to, *t)}, nil
@@ -37,15 +37,15 @@ func newParquet(to io.Writer, folder string, t *columns.Table) (*parquet, error)
 	return &parquet{to: to, guess: guess(), aside: kept}, err
 }
 
-// guess knows of trajectories which members are as good as null if they are not
-// there.
+// guess returns a Guess that knows which members of trajectories are equivalent to null
+// if they are missing.
 func guess() *columns.Guess {
 	g := &columns.Guess{
 		Lenient: []string{
 			"messages", "messages.tool_calls", "messages.tool_calls.function",
 			"steps", "steps.action", "steps.action.tool_calls", "steps.credit", "evaluation",
 		},
-		Strict: []string{"messages.content"}, // null is not ""
+		Strict: []string{"messages.content"}, // null differs from ""
 	}
 	for _, t := range []reflect.Type{reflect.TypeFor[rl.Trajectory](), reflect.TypeFor[rl.Message](), reflect.TypeFor[rl.Step]()} {
 		for f := range t.Fields() {
@@ -56,7 +56,7 @@ func guess() *columns.Guess {
 	return g
 }
 
-// Write takes text that may begin and end inside of lines.
+// Write accepts text that may begin and end within lines.
 func (p *parquet) Write(text []byte) (int, error) { return p.cut.write(text, p.line) }
 
 func (p *parquet) line(text []byte) error {
@@ -67,7 +67,7 @@ func (p *parquet) line(text []byte) error {
 	return p.aside.add(text)
 }
 
-// Close ends the file.
+// Close finishes the file.
 func (p *parquet) Close() error {
 	if p.rows == nil {
 		p.rows = columns.NewWriter(p.to, p.guess.Table("rows"))
@@ -80,12 +80,12 @@ func (p *parquet) Close() error {
 
 func (p *parquet) drop() { p.aside.drop() }
 
-// Row is the line as JSON on one line, with its columns mapped and what text of
-// a table stands for in its place: what a trajectory is decoded from.
+// Row returns the line as JSON on one line, with its columns mapped and the text of a
+// table decoded: the object from which a trajectory is decoded.
 func (r *Reader) Row(l Line) ([]byte, error) {
 	text, err := r.text(l)
 	if err == nil && !isObject(text) {
-		err = invalid("write one JSON object a line", "not a JSON object")
+		err = invalid("write one JSON object per line", "not a JSON object")
 	}
 	if f := fault.As(err); f != nil {
 		f.Where = r.At(l.Number)
@@ -98,8 +98,8 @@ func (r *Reader) Row(l Line) ([]byte, error) {
 	return one.Bytes(), err
 }
 
-// Plain makes the reader take texts of these columns of a table of text as the
-// numbers, truth values or nulls that they spell.
+// Plain makes the reader decode the text of these columns of a text table as numbers,
+// booleans or nulls.
 func (r *Reader) Plain(names ...string) {
 	if !r.spelled {
 		return
@@ -133,7 +133,7 @@ func (r *Reader) allRows(limit int64) (all []byte, err error) {
 	}
 }
 
-// plain returns the object in line with what the texts of some columns spell.
+// plain returns the object in line with the texts of some columns decoded.
 func plain(line []byte, names map[string]bool) []byte {
 	out := jsonspan.NewObject(len(line))
 	for _, m := range jsonspan.Members(nil, line) {

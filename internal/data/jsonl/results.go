@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// resultColumns are what a table of an evaluation's results has at least. In
-// Parquet its metrics are lists, since their names are the data's.
+// resultColumns lists the required columns of a table of evaluation results. In Parquet
+// the metrics are lists, because their names depend on the data.
 var resultColumns = []string{nameID, "outcome", nameScore, nameSteps, nameMetrics, "reason", "fuel"}
 
 const (
@@ -20,12 +20,12 @@ const (
 	nameNotes   = "reward_notes"
 )
 
-// isResults reports whether a table with these columns is one of results.
+// isResults reports whether a table with these columns contains results.
 func isResults(columns []string) bool {
 	return !slices.ContainsFunc(resultColumns, func(name string) bool { return !slices.Contains(columns, name) })
 }
 
-// metrics are those of a result in a table's form.
+// metrics has the metrics of a result in the form of a table.
 type metrics []struct {
 	Name   string   `json:"name"`
 	Score  *float64 `json:"score"`
@@ -33,7 +33,7 @@ type metrics []struct {
 	Reason string   `json:"reason"`
 }
 
-// named is false if one has no score: that is none of Merit's, and not 0.
+// named returns false if a metric has no score: Merit did not write it, and it is not 0.
 func (m metrics) named() (all rl.Metrics, ok bool) {
 	for _, x := range m {
 		if x.Score == nil {
@@ -44,8 +44,8 @@ func (m metrics) named() (all rl.Metrics, ok bool) {
 	return all, true
 }
 
-// result returns the row of a table of results as evaluations write it as a
-// line. What is not in the form of a table stays.
+// result converts a row of a table of results to the form of a line. It leaves values in
+// another form unchanged.
 func result(line []byte) []byte {
 	if !isObject(line) {
 		return line
@@ -101,7 +101,7 @@ func stepsOf(value []byte) []byte {
 	return written(steps, value)
 }
 
-// again writes a value as encoding/json does.
+// again encodes a value as encoding/json does.
 func again[T any](value []byte) []byte {
 	var x T
 	if strictjson.Unmarshal(value, &x) != nil {

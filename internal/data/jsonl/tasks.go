@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/data/row"
 )
 
-// Fields of a task, beside messages.
+// Fields of a task, in addition to messages.
 const (
 	nameID       = "id"
 	nameTruth    = "ground_truth"
@@ -23,19 +23,19 @@ const (
 	nameOwn      = "own_columns"
 )
 
-// structuredTask is structured for tasks.
+// structuredTask is the counterpart of structured for tasks.
 var structuredTask = map[string]bool{nameMessages: true, nameMetadata: true}
 
-// TaskColumns are the columns that a map of settings names for tasks, field to
-// column, as ParseColumns has them for trajectories: a prompt needs no
-// completion here. What is wrong is named as the key of a setting.
+// TaskColumns converts a map in settings, from field to column, to columns for tasks, as
+// ParseColumns does for trajectories; a prompt needs no completion here. Problems name
+// the key of the setting.
 func TaskColumns(from map[string]string) ([]Column, error) {
 	var columns []Column
 	var problems fault.Problems
 	for _, name := range slices.Sorted(maps.Keys(from)) {
 		key := nameMap + "." + name
-		problems.Check(name != "" && from[name] != "", key, from[name], "name a column")
-		problems.Check(name != nameCompletion, key, from[name], "a task has no completion: the policy gives one")
+		problems.Check(name != "" && from[name] != "", key, from[name], "set it to the name of a column")
+		problems.Check(name != nameCompletion, key, from[name], "remove it; a task has no completion because the policy generates it")
 		columns = append(columns, Column{name, from[name]})
 	}
 	problems.Check(from[nameMessages] == "" || from[namePrompt] == "", nameMap, nameMessages, "map either messages or prompt")
@@ -48,9 +48,9 @@ func TaskColumns(from map[string]string) ([]Column, error) {
 // MapTasks makes the reader read tasks, with fields from other columns.
 func (r *Reader) MapTasks(columns []Column) { r.columns, r.tasks = columns, true }
 
-// NextTask reads the next task that can be used, or returns io.EOF; rows before
-// it that cannot be used are added to bad. Columns that a task does not know are
-// in its metadata. MapTasks comes first.
+// NextTask reads the next usable task, or returns io.EOF. It adds unusable rows before it
+// to bad. Columns without a field in a task go to its metadata. Call MapTasks
+// first.
 func (r *Reader) NextTask(bad *Bad) (*rl.Task, Line, error) {
 	bad.Unit = r.Unit()
 	if err := r.fitting(); err != nil {
@@ -72,7 +72,7 @@ func (r *Reader) NextTask(bad *Bad) (*rl.Task, Line, error) {
 	}
 }
 
-// decodeTask reads a task from the columns of a row, a JSON object.
+// decodeTask decodes a task from the columns of a row, a JSON object.
 func decodeTask(text []byte) (*rl.Task, error) {
 	columns := map[string]json.RawMessage{}
 	for _, m := range jsonspan.Members(nil, text) {
@@ -112,9 +112,9 @@ func decodeTask(text []byte) (*rl.Task, error) {
 	return t, asks(t.Messages)
 }
 
-// others returns the columns that are metadata of a task: those that it has no
-// field for, and the ones that a map gave another name. How a row spelled its
-// prompt is for trajectories alone.
+// others returns the columns that go to the metadata of a task: those without a field,
+// and those that a map renamed. How a row spelled its prompt matters only for
+// trajectories.
 func others(columns map[string]json.RawMessage) map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	if own := columns["own_columns"]; isObject(own) {
@@ -129,13 +129,13 @@ func others(columns map[string]json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// asks says why nothing is asked by messages.
+// asks returns an error if the messages do not ask anything.
 func asks(messages []rl.Message) error {
 	switch n := len(messages); {
 	case n == 0:
 		return invalid("omit the row, or map another column", "the prompt is empty")
 	case messages[n-1].Role == rl.RoleAssistant:
-		return invalid("map prompt or messages to a column without the answer", "the last message is the assistant's already")
+		return invalid("map prompt or messages to a column without the answer", "the last message is from the assistant, so nothing is left to answer")
 	case n == 1 && strings.TrimSpace(messages[0].Content.Text()) == "" && messages[0].Content.Parts() == nil:
 		return invalid("omit the row, or map another column", "the prompt is empty")
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/internal/data/table"
 )
 
-// delimiterOf is what divides the cells of a table of text of that name, packed
-// or not; 0 if it is none.
+// delimiterOf returns the delimiter of a text table with that name, compressed or not; 0 if
+// it is not one.
 func delimiterOf(path string) rune {
 	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".zst")) {
 	case ".csv":
@@ -25,14 +25,14 @@ func delimiterOf(path string) rune {
 	return 0
 }
 
-// text is a Writer's lines on their way into a table of text, whose columns are
-// known once all were seen. A text is a cell as it is, every other value its
-// JSON; null is an empty cell, as is what a row does not have.
+// text converts a Writer's lines to a text table, whose columns are known once all lines
+// have been seen. A string is written unchanged, every other value as JSON; null and
+// missing values are empty cells.
 type text struct {
 	cut     cutter
 	aside   *aside
 	to      io.Writer
-	pack    io.WriteCloser // nil if it is not packed
+	pack    io.WriteCloser // nil without compression
 	comma   rune
 	columns []string
 	at      map[string]int
@@ -63,7 +63,7 @@ func (t *text) line(row []byte) error {
 	return t.aside.add(row)
 }
 
-// Close ends the file.
+// Close finishes the file.
 func (t *text) Close() error {
 	out := csv.NewWriter(t.to)
 	out.Comma = t.comma
@@ -78,7 +78,7 @@ func (t *text) Close() error {
 				cells[t.at[string(jsonspan.Text(row[m.KeyStart:m.KeyEnd]))]] = string(unspaced(value))
 			}
 		}
-		if len(cells) == 1 && cells[0] == "" { // a blank line would be no row
+		if len(cells) == 1 && cells[0] == "" { // a blank line would not be a row
 			out.Flush()
 			_, err := io.WriteString(t.to, "\"\"\n")
 			return CannotWrite(err)
@@ -93,8 +93,8 @@ func (t *text) Close() error {
 	return err
 }
 
-// unspaced is the content of a JSON string, spaces and all, and other JSON as it
-// is.
+// unspaced returns the content of a JSON string, with surrounding spaces, and other JSON
+// unchanged.
 func unspaced(value []byte) []byte {
 	if value[0] == '"' {
 		return jsonspan.Text(value)

@@ -19,7 +19,7 @@ import (
 // Map makes the reader take fields of trajectories from other columns.
 func (r *Reader) Map(columns []Column) { r.columns = columns }
 
-// fitting is Fit, once.
+// fitting calls Fit once.
 func (r *Reader) fitting() error {
 	if r.count > 0 {
 		return nil
@@ -27,9 +27,9 @@ func (r *Reader) fitting() error {
 	return r.Fit()
 }
 
-// Fit says whether trajectories can be made of the columns of a table: one
-// without messages, or without a column that was mapped, is an *Unmapped or a
-// *fault.Error. Lines of JSON each have columns of their own.
+// Fit checks whether the columns of a table can form trajectories. If messages or a mapped
+// column are missing, the error is an *Unmapped or a *fault.Error. Lines of JSON are not
+// checked, because each has its own columns.
 func (r *Reader) Fit() error {
 	if r.table == nil {
 		return nil
@@ -55,9 +55,9 @@ func (r *Reader) Fit() error {
 	return errors.Join(problems...)
 }
 
-// Trajectory decodes a line into a trajectory that is fit for the pipeline;
-// columns that Merit does not know are in its metadata. It may be called from
-// several goroutines at once.
+// Trajectory decodes a line into a trajectory that is valid for the pipeline; columns that
+// Merit does not know go to its metadata. It is safe for concurrent
+// use.
 func (r *Reader) Trajectory(l Line) (*rl.Trajectory, error) {
 	t, err := r.decode(l)
 	switch {
@@ -87,8 +87,8 @@ func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
 	return t, err
 }
 
-// explained is the error of a line with a better one in its place where the line
-// is of a kind that is known.
+// explained replaces the error of a line with a more helpful one if the line has a known
+// form.
 func (r *Reader) explained(f *fault.Error, err error, text []byte, l Line) error {
 	switch {
 	case !utf8.Valid(text):
@@ -106,11 +106,11 @@ func (r *Reader) explained(f *fault.Error, err error, text []byte, l Line) error
 		return better
 	}
 	columns := Line{Text: l.Text}.Columns()
-	f.Hint += "; its columns are " + strings.Join(columns, ", ") + ", of which a map could make them: --map " + propose(columns)
+	f.Hint += "; its columns are " + strings.Join(columns, ", ") + ", which you can map: --map " + propose(columns)
 	return err
 }
 
-// text is the object that a trajectory is decoded from.
+// text returns the object from which a trajectory is decoded.
 func (r *Reader) text(l Line) (text []byte, err error) {
 	if l.bad != nil {
 		return nil, l.bad
@@ -164,8 +164,8 @@ func (r *Reader) NextTrajectory() (*rl.Trajectory, error) {
 	return r.Trajectory(l)
 }
 
-// NextGood reads the next trajectory that can be used, or returns io.EOF. Lines
-// before it that cannot be used are added to bad.
+// NextGood reads the next usable trajectory, or returns io.EOF. It adds unusable lines
+// before it to bad.
 func (r *Reader) NextGood(bad *Bad) (*rl.Trajectory, error) {
 	bad.Unit = r.Unit()
 	if err := r.fitting(); err != nil {
@@ -184,8 +184,8 @@ func (r *Reader) NextGood(bad *Bad) (*rl.Trajectory, error) {
 	}
 }
 
-// Trajectories yields the trajectories of the file at path in order, and at
-// most one error, last: what stands before the damage is still of use.
+// Trajectories yields the trajectories of the file at path in order, and at most one
+// error, last: the trajectories before a damaged part are still usable.
 func Trajectories(path string) iter.Seq2[*rl.Trajectory, error] {
 	return func(yield func(*rl.Trajectory, error) bool) {
 		r, err := Open(path, nil)

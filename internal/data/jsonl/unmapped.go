@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Unmapped is the error of data without messages. Map is what would take them,
-// and what else is usual, from the columns that there are; empty if no map can.
+// Unmapped is the error of data without messages. Map is a column map that would provide
+// them, and other usual fields, from the existing columns; empty if no map can.
 type Unmapped struct {
 	Err *fault.Error
 	Map string
@@ -18,10 +18,10 @@ type Unmapped struct {
 // Error lists the columns.
 func (u *Unmapped) Error() string { return u.Err.Error() }
 
-// Unwrap returns the *fault.Error behind u.
+// Unwrap returns the underlying *fault.Error.
 func (u *Unmapped) Unwrap() error { return u.Err }
 
-// Names under which data sets have what a trajectory needs, the best first.
+// Usual column names in data sets for the fields of a trajectory, in order of preference.
 var (
 	usualMessages   = []string{"conversations", "conversation", "chat", "dialog", "dialogue", "turns", "msgs"}
 	usualPrompt     = []string{"prompt", "question", "problem", "instruction", "query", "input"}
@@ -29,7 +29,7 @@ var (
 	usualTruth      = []string{"ground_truth", "answer", "label", "target", "reference", "solution", "expected", "reward_model.ground_truth"}
 )
 
-// unmapped is the error of data with these columns.
+// unmapped returns the error of data with these columns.
 func unmapped(columns []string) *Unmapped {
 	if l := unanswerable(columns); l != nil {
 		return &Unmapped{Err: &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: "each row is " + l.what, Hint: l.hint}}
@@ -37,13 +37,13 @@ func unmapped(columns []string) *Unmapped {
 	proposal := propose(columns)
 	return &Unmapped{Map: proposal, Err: &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid,
-		What: fmt.Sprintf("there are no messages; the columns are: %s", strings.Join(columns, ", ")),
+		What: fmt.Sprintf("messages are missing; the columns are: %s", strings.Join(columns, ", ")),
 		Hint: `a row needs "messages": [{"role": …, "content": …}, …], or a map of columns: ` + proposal,
 	}}
 }
 
-// unanswerable is the layout without answers that has these columns; nil if
-// there is none.
+// unanswerable returns the layout without answers that has these columns; nil if there is
+// none.
 func unanswerable(columns []string) *layout {
 	for i := range layouts {
 		if l := &layouts[i]; !l.answered() && l.is(columns) {
@@ -53,7 +53,7 @@ func unanswerable(columns []string) *layout {
 	return nil
 }
 
-// propose maps columns by the names that data sets usually give them.
+// propose maps columns with the names that data sets usually give them.
 func propose(columns []string) string {
 	var parts []string
 	if messages := first(usualMessages, columns); messages != noColumn {
@@ -67,8 +67,8 @@ func propose(columns []string) string {
 	return strings.Join(parts, ",")
 }
 
-// promptless is the error of tasks with these columns, none of which says what
-// is asked.
+// promptless returns the error of tasks with these columns, none of which is a
+// prompt.
 func promptless(columns []string) *Unmapped {
 	proposal := nameMap + ": {" + namePrompt + ": " + first(usualPrompt, columns)
 	if truth := first(usualTruth, columns); truth != noColumn && truth != nameTruth {
@@ -77,15 +77,15 @@ func promptless(columns []string) *Unmapped {
 	proposal += "}"
 	return &Unmapped{Map: proposal, Err: &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid,
-		What: fmt.Sprintf("there is no prompt; the columns are: %s", strings.Join(columns, ", ")),
+		What: fmt.Sprintf("a prompt is missing; the columns are: %s", strings.Join(columns, ", ")),
 		Hint: `a task needs "prompt" (text, or a list of messages) or "messages", or a map of columns: ` + proposal,
 	}}
 }
 
-// noColumn stands where none of the columns fits.
+// noColumn is a placeholder if no column fits.
 const noColumn = "COLUMN"
 
-// first is the first of the usual names that is there.
+// first returns the first of the usual names that exists.
 func first(usual, columns []string) string {
 	for _, name := range usual {
 		top, _, _ := strings.Cut(name, ".")

@@ -19,30 +19,30 @@ import (
 	"github.com/merit-rl/merit/internal/data/columns"
 )
 
-// Writer writes a file that appears whole or not at all, compressed if its
-// name ends in .zst or .gz; lines that are JSON objects become the rows of a
-// Parquet file if it ends in .parquet, of a table of text if it ends in .csv or
-// .tsv, before .zst or .gz. Equal input gives equal bytes on every
-// machine. It is for one goroutine.
+// Writer writes a file that appears whole or not at all. A name that ends in .zst or .gz
+// compresses it. If the name ends in .parquet, or in .csv or .tsv before .zst or .gz, the
+// lines, which must be JSON objects, become the rows of a table. Equal input gives equal
+// bytes on every machine. It is not safe for concurrent
+// use.
 type Writer struct {
 	buffer *bufio.Writer
 	pack   io.WriteCloser // the compressor, if any
 	commit func() error   // makes the file appear
 	drop   func()         // nil once the file has appeared or was dropped
-	freed  func()         // lets go of what is not needed once the file is there; may be nil
+	freed  func()         // frees what is not needed once the file exists; may be nil
 }
 
-// Create opens the file at path for writing; "-" is stdout. Devices and pipes
-// are written as they are; a folder is refused. What is at path stays until
-// Close replaces it.
-// Errors of the Writer are of fault.Storage: Exhausted where a disk is full.
+// Create opens the file at path for writing; "-" is stdout. It writes directly to devices
+// and pipes, and rejects a folder. An existing file stays until Close replaces it. Errors
+// of the Writer have the boundary fault.Storage; the kind is Exhausted if a disk is
+// full.
 func Create(path string, stdout io.Writer) (*Writer, error) {
 	return CreateTable(path, stdout, nil)
 }
 
-// CreateTable is Create for lines of which a Parquet file makes the given table.
-// Without one it is made to fit the lines: a column has a type of its own if no
-// value is lost by it, in whatever order they come.
+// CreateTable is like Create, and uses the given table for a Parquet file. If t is nil, the
+// table is chosen to fit the lines: a column has a type if it loses no value, in whatever
+// order the lines come.
 func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, error) {
 	if path == "-" {
 		return newWriter("", stdout, nil, nil), nil
@@ -53,7 +53,7 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a folder", Hint: "name a file in it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a folder", Hint: "pass the path of a file in it"}
 	case err == nil && !info.Mode().IsRegular():
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -63,7 +63,7 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 	}
 	at := path
 	if to, err := filepath.EvalSymlinks(path); err == nil {
-		at = to // the file is replaced, and a link to it stays one
+		at = to // replace the file that a symbolic link refers to, not the link
 	}
 	f, err := renameio.NewPendingFile(at, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
@@ -88,13 +88,13 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 	return w, nil
 }
 
-// tabular makes a table of lines.
+// tabular converts lines to a table.
 type tabular interface {
 	io.WriteCloser
-	drop() // lets go of what was put aside
+	drop() // frees temporary data
 }
 
-// CanWrite refuses a name that promises a format in which nothing is written.
+// CanWrite returns an error if the name indicates a format that cannot be written.
 func CanWrite(path string) error {
 	plain, packed := strings.ToLower(path), false
 	for _, ending := range []string{".gz", ".zst"} {
@@ -103,7 +103,7 @@ func CanWrite(path string) error {
 		}
 	}
 	if packed && filepath.Ext(plain) == parquetEnding {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "Parquet is compressed inside", Hint: "end the name in .parquet"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "Parquet is already compressed", Hint: "use a name that ends in .parquet"}
 	}
 	return nil
 }
@@ -117,25 +117,25 @@ func newWriter(ending string, to io.Writer, commit func() error, drop func()) *W
 	return w
 }
 
-// compressor returns what compresses a file with that ending, or nil. Its bytes
-// do not depend on the machine's processors or the time of day.
+// compressor returns a compressor for files with that extension, or nil. Its output does
+// not depend on the number of CPUs or on the time.
 func compressor(ending string, to io.Writer) io.WriteCloser {
 	switch ending {
 	case ".zst":
 		z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
 		if err != nil {
-			panic(err) // only options can be wrong
+			panic(err) // only invalid options fail
 		}
 		return z
 	case ".gz":
 		z := gzip.NewWriter(to)
-		z.ModTime = time.Unix(0, 0) // the header's "no time"
+		z.ModTime = time.Unix(0, 0) // means "no time" in the header
 		return z
 	}
 	return nil
 }
 
-// Write writes bytes as they are.
+// Write writes bytes unchanged.
 func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.buffer.Write(p)
 	return n, CannotWrite(err)
@@ -151,8 +151,8 @@ func (w *Writer) Encode(v any) error {
 	return err
 }
 
-// Close writes what is buffered and makes the file appear. If it fails, what
-// was at the path before is still there.
+// Close writes buffered data and makes the file appear. If it fails, an earlier file at
+// the path is unchanged.
 func (w *Writer) Close() error {
 	err := w.buffer.Flush()
 	if w.pack != nil {
@@ -169,7 +169,7 @@ func (w *Writer) Close() error {
 	return CannotWrite(w.commit())
 }
 
-// Drop throws away what was written. It does nothing after Close.
+// Drop discards what was written. It does nothing after Close.
 func (w *Writer) Drop() {
 	if w.drop != nil {
 		w.drop()
@@ -177,15 +177,15 @@ func (w *Writer) Drop() {
 	}
 }
 
-// CannotWrite is an error of the operating system, if any, as a fault of storage:
-// Exhausted where a disk, a quota or a file size limit is used up.
+// CannotWrite converts an error of the operating system, if any, to a fault of storage, with
+// the kind Exhausted if a disk, a quota or a file size limit is exhausted.
 func CannotWrite(err error) error {
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
-	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
+	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and is writable"}
 	if durable.Full(err) {
-		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
+		f.Kind, f.Hint = fault.Exhausted, "free disk space or write elsewhere; no finished file was damaged"
 	}
 	return f
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// keys are the fields of a message that Merit or models' servers know. A field
-// whose name is one letter away from one of them is a mistake.
+// keys lists the fields of a message that Merit or model servers know. A field name that is
+// one edit away from one of them is an error.
 var keys = []string{"content", "tool_calls", "tool_call_id", "reasoning_content", "function_call", "refusal", "thinking", "reasoning", "role", "name"}
 
-// speaks are fields beside which a message needs no content.
+// speaks lists fields with which a message needs no content.
 var speaks = map[string]bool{"refusal": true, "function_call": true, "reasoning_content": true, "reasoning": true, "thinking": true, "audio": true}
 
-// distinct are words of their own that are one letter away from a known field.
+// distinct lists words that are one edit away from a known field but are not misspellings.
 var distinct = map[string]bool{"context": true}
 
-// checked returns an error for everything in a conversation that Merit does not
-// understand, and that would otherwise be read as nothing.
+// checked returns an error for everything in a conversation that Merit does not understand
+// and would otherwise ignore.
 func checked(t *rl.Trajectory) error {
 	var problems []string
 	for i := range t.Messages {
@@ -29,7 +29,7 @@ func checked(t *rl.Trajectory) error {
 		}
 	}
 	if n := t.PromptMessages; n != nil && (*n < 0 || *n > len(t.Messages)) {
-		problems = append(problems, fmt.Sprintf("prompt_messages is %d, and there are %d messages", *n, len(t.Messages)))
+		problems = append(problems, fmt.Sprintf("prompt_messages is %d, but the row has only %d messages", *n, len(t.Messages)))
 	}
 	if len(problems) == 0 {
 		return nil
@@ -38,11 +38,11 @@ func checked(t *rl.Trajectory) error {
 	if n := len(problems); n > most {
 		problems = append(problems[:most], fmt.Sprintf("and %d more problems", n-most))
 	}
-	return invalid("write a message as OpenAI's chat API has it: docs/what-rewards-see.md", "%s", strings.Join(problems, "; "))
+	return invalid("write messages in the format of OpenAI's chat API; see docs/what-rewards-see.md", "%s", strings.Join(problems, "; "))
 }
 
-// doubt says what of a message is not understood, behind its place; empty if
-// there is nothing.
+// doubt returns what is not understood in a message, prefixed by its place; empty if there
+// is nothing.
 func doubt(m *rl.Message) string {
 	for _, f := range m.Fields() {
 		if known := meant(f.Name, m); known != "" {
@@ -51,7 +51,7 @@ func doubt(m *rl.Message) string {
 	}
 	for i, c := range m.ToolCalls {
 		if c.Function.Name == "" {
-			return fmt.Sprintf(".tool_calls[%d] names no function", i)
+			return fmt.Sprintf(".tool_calls[%d] has no function name", i)
 		}
 	}
 	if _, known := rl.Role(m.Role); !known {
@@ -70,7 +70,7 @@ func doubt(m *rl.Message) string {
 	return ""
 }
 
-// meant returns the known field that a field of m must be a misspelling of.
+// meant returns the known field of which a field of m is probably a misspelling.
 func meant(name string, m *rl.Message) string {
 	if slices.Contains(keys, name) || distinct[name] {
 		return ""
@@ -84,7 +84,7 @@ func meant(name string, m *rl.Message) string {
 	return ""
 }
 
-// doubtful says which part of a content is not understood.
+// doubtful returns which part of a content is not understood.
 func doubtful(list []byte) string {
 	var parts []rl.Part
 	if strictjson.Unmarshal(list, &parts) != nil {
@@ -101,8 +101,8 @@ func doubtful(list []byte) string {
 	return ""
 }
 
-// nearly reports whether a can be made of b by one letter more, less or other,
-// or by two that change places.
+// nearly reports whether a and b differ by one inserted, removed or replaced letter, or by
+// two swapped letters.
 func nearly(a, b string) bool {
 	if a == b || len(a) > len(b)+1 || len(b) > len(a)+1 {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// fields are the JSON names of a trajectory.
+// fields returns the JSON names of the fields of a trajectory.
 var fields = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for f := range reflect.TypeFor[rl.Trajectory]().Fields() {
@@ -29,14 +29,14 @@ func isField(name string) bool { return fields()[name] }
 // trajectory.
 func IsField(name string) bool { return isField(name) }
 
-// keepColumns puts the columns of a row, a valid JSON object, that no field of t
-// takes into its metadata, where rewards look for them. A column wins over an
-// entry of the row's own metadata that has its name; that object stays as it was
-// among the row's own columns.
+// keepColumns puts the columns of a row, a valid JSON object, that are not fields of t into
+// its metadata, where rewards find them. A column replaces an entry of the same name in
+// the row's own metadata; the original object stays in the row's own
+// columns.
 func keepColumns(t *rl.Trajectory, text []byte) error {
 	var known [32]jsonspan.Member
 	var own []byte
-	written := len(t.Steps) > 0 // by Merit: its metadata is made of columns
+	written := len(t.Steps) > 0 // by Merit: its metadata consists of columns
 	for _, m := range jsonspan.Members(known[:0], text) {
 		name, value := jsonspan.Text(text[m.KeyStart:m.KeyEnd]), text[m.ValueStart:m.End]
 		if fields()[string(name)] {
@@ -58,8 +58,8 @@ func keepColumns(t *rl.Trajectory, text []byte) error {
 	return nil
 }
 
-// keepField keeps the value of a column that a field of t takes, where the field
-// does not hold it or an entry of the metadata would hide it.
+// keepField keeps the value of a column that became a field of t, if the field does not
+// hold it exactly or an entry of the metadata would hide it.
 func keepField(t *rl.Trajectory, name string, value []byte) {
 	_, hidden := t.Metadata[name]
 	if null := string(value) == "null"; null && nullable[name] || hidden && !null {
@@ -67,8 +67,8 @@ func keepField(t *rl.Trajectory, name string, value []byte) {
 	}
 }
 
-// settleOwn notes which of the columns of t the row had as an object called
-// metadata. Own that is empty says that there was none: the metadata was made of
+// settleOwn records which columns of t were in the row as an object called metadata. If
+// Own is empty, there was none, and the metadata was made from
 // columns.
 func settleOwn(t *rl.Trajectory, metadata []byte) {
 	switch {
@@ -79,8 +79,8 @@ func settleOwn(t *rl.Trajectory, metadata []byte) {
 	}
 }
 
-// nullable are the columns that trainers' rows have, too: where they are null,
-// a reward that asks for them gets that.
+// nullable lists columns that rows of trainers have, too: if they are null, a reward that
+// reads them gets null.
 var nullable = map[string]bool{"id": true, "group": true, "task": true, Metadata: true}
 
 func keep(t *rl.Trajectory, name string, value []byte) {
@@ -102,9 +102,9 @@ func keepOwn(t *rl.Trajectory, name string, value json.RawMessage) {
 	}
 }
 
-// lookAlike refuses a column that differs from messages or ground_truth by the
-// case of letters, by letters that look alike, or, where the row has no ground
-// truth, by one letter: whoever wrote it expects Merit to read it.
+// lookAlike rejects a column whose name differs from messages or ground_truth only by
+// case, by look-alike letters or, if the row has no ground truth, by one letter, because
+// its author expects Merit to read it.
 func lookAlike(t *rl.Trajectory, name string) error {
 	for _, field := range []string{Messages, Truth} {
 		near := strings.EqualFold(name, field) || field == Truth && t.GroundTruth == nil && nearly(name, field)
@@ -115,8 +115,8 @@ func lookAlike(t *rl.Trajectory, name string) error {
 	return nil
 }
 
-// misnamed returns the error of a row that has a column which looks like messages
-// in their place, and err for any other row.
+// misnamed returns an error if a row without messages has a column with a similar name,
+// and err otherwise.
 func misnamed(text []byte, err error) error {
 	if strictjson.Check(text) != nil || text[0] != '{' {
 		return err
@@ -128,7 +128,7 @@ func misnamed(text []byte, err error) error {
 	for _, m := range members {
 		name := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd]))
 		if strings.EqualFold(name, Messages) || nearly(name, Messages) {
-			return invalid("write messages, or map the column: messages="+name, "there is no column messages; did you mean %s?", name)
+			return invalid("write messages, or map the column: messages="+name, "the column messages is missing; did you mean %s?", name)
 		}
 	}
 	return err

@@ -1,6 +1,6 @@
-// Package row is the one place in which a row of data becomes a trajectory,
-// whoever brings it: a line or a row of a file, a request, a column set of a
-// trainer. What a row means is told in docs/what-rewards-see.md.
+// Package row converts rows of data to trajectories, for all sources: lines or rows of a
+// file, requests, and the columns of a trainer. docs/what-rewards-see.md describes the
+// conversion.
 package row
 
 import (
@@ -27,9 +27,9 @@ const (
 
 const hintMessages = `each line needs "messages": [{"role": …, "content": …}, …], or "prompt" and "completion"`
 
-// Decode makes a trajectory of a row: a JSON object on one line, which is the
-// number-th. Columns that Merit does not read itself are in its metadata. The
-// *fault.Error says no place.
+// Decode converts a row to a trajectory. The row is a JSON object on one line, with the
+// given number. Columns that Merit does not read itself go to its metadata. The
+// *fault.Error has no Where.
 func Decode(text []byte, number int) (*rl.Trajectory, error) {
 	text, err := joined(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func Decode(text []byte, number int) (*rl.Trajectory, error) {
 	return t, checked(t)
 }
 
-// conversed returns a row with messages in the form of ShareGPT in the chat form.
+// conversed converts a row with messages in ShareGPT's form to the chat form.
 func conversed(text []byte) []byte {
 	if strictjson.Check(text) != nil || text[0] != '{' {
 		return text
@@ -68,8 +68,8 @@ func conversed(text []byte) []byte {
 	return text
 }
 
-// joined returns a row in which messages take the place of a prompt and a
-// completion. A row that has messages keeps them: there, both are columns.
+// joined returns a row with messages instead of a prompt and a completion. In a row that
+// has messages, prompt and completion stay columns.
 func joined(text []byte) ([]byte, error) {
 	if !mayHave(text, completionKey) {
 		return text, nil
@@ -100,8 +100,8 @@ func joined(text []byte) ([]byte, error) {
 
 var completionKey = []byte(`"` + Completion + `"`)
 
-// mayHave reports whether text may have a member with that key, which is in
-// quotes: a string of these letters before a colon.
+// mayHave reports whether text may have a member with the given key, which includes its
+// quotes: it looks for the key before a colon.
 func mayHave(text, key []byte) bool {
 	for {
 		at := bytes.Index(text, key)
@@ -115,7 +115,7 @@ func mayHave(text, key []byte) bool {
 	}
 }
 
-// check holds text to strict JSON.
+// check returns an error unless text is strict JSON.
 func check(text []byte) error {
 	if err := strictjson.Check(text); err != nil {
 		return undecoded(err)
@@ -129,12 +129,12 @@ func check(text []byte) error {
 func undecoded(err error) error {
 	var wrong *strictjson.Error
 	if errors.As(err, &wrong) && wrong.Twice {
-		return invalid("give it once", "%v", err)
+		return invalid("specify it once", "%v", err)
 	}
 	return invalid(hintMessages, "not a trajectory: %v", err)
 }
 
-// value is that of a column, nil if there is none.
+// value returns the value of a column, nil if there is none.
 func value(text []byte, members []jsonspan.Member, name string) []byte {
 	for _, m := range members {
 		if string(jsonspan.Text(text[m.KeyStart:m.KeyEnd])) == name {
@@ -144,9 +144,9 @@ func value(text []byte, members []jsonspan.Member, name string) []byte {
 	return nil
 }
 
-// DecodeRequest is Decode for what clients send: beside rows it takes those of
-// which the columns stand apart, in an object called columns. There they may
-// have any name, and id and group, outside, are the client's own names.
+// DecodeRequest is like Decode for client requests. It also accepts rows with their
+// columns in a separate object called columns. There they may have any name, and id and
+// group, outside of it, are the client's own names.
 func DecodeRequest(text []byte, number int) (*rl.Trajectory, error) {
 	if !bytes.Contains(text, []byte(`"columns"`)) {
 		return Decode(text, number)
@@ -170,10 +170,10 @@ func DecodeRequest(text []byte, number int) (*rl.Trajectory, error) {
 	return t, err
 }
 
-// apart are the fields that may stand beside columns.
+// apart lists the fields that are allowed next to columns.
 var apart = map[string]bool{"id": true, "group": true, Messages: true, Prompt: true, Completion: true, Truth: true, "prompt_messages": true, "given_as_text": true, "steps": true, "stop_reason": true}
 
-// flattened writes a request with columns apart as a row.
+// flattened converts a request with separate columns to a row.
 func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, error) {
 	out, own := jsonspan.NewObject(0), jsonspan.NewObject(0)
 	truth := !none(value(text, members, Truth))
@@ -182,7 +182,7 @@ func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, 
 		switch {
 		case name == "columns" || name == Truth && !truth:
 		case !apart[name]:
-			return nil, invalid("put it into columns", "%.64q stands beside columns", name)
+			return nil, invalid("move it into columns", "%.64q is not allowed next to columns", name)
 		default:
 			out.Add(name, v)
 		}
@@ -207,9 +207,9 @@ func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, 
 	return out.End(), nil
 }
 
-// relaxed decodes a row that was refused with err once more: a number that is a
-// name is one, and a column that only has the name of a field of Merit's, not
-// its type, is a column. It returns the row without these.
+// relaxed decodes a row again that was rejected with err: it accepts a number as a name,
+// and treats a column that has the name of a field but not its type as a plain column. It
+// returns the row without these columns.
 func relaxed(text []byte, number int, err error) (*rl.Trajectory, []byte, error) {
 	own := map[string]json.RawMessage{}
 	for {
@@ -232,8 +232,8 @@ func relaxed(text []byte, number int, err error) (*rl.Trajectory, []byte, error)
 	}
 }
 
-// yields reports whether a value of the wrong type may be a column: its own
-// type is wrong, or that of an element, not something deeper.
+// yields reports whether a value of the wrong type may be a plain column: the error is in
+// its own type, or that of an element, not deeper.
 func yields(w *rl.WrongType) bool {
 	if w.Field == Messages || w.Field == "id" && !w.Number() {
 		return false
@@ -242,8 +242,8 @@ func yields(w *rl.WrongType) bool {
 	return rest == "" || rest[0] == '[' && rest[len(rest)-1] == ']' && bytes.IndexByte([]byte(rest), '.') < 0
 }
 
-// standIn is what a field holds of a column whose type is another: the name that
-// a number spells, the object that is the text of one; nil for nothing.
+// standIn returns the value of a field for a column of another type: the name that a
+// number spells, or the object in a text; nil if there is none.
 func standIn(name string, raw []byte) []byte {
 	switch {
 	case (name == "id" || name == "group" || name == "task") && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'):
@@ -256,7 +256,7 @@ func standIn(name string, raw []byte) []byte {
 	return nil
 }
 
-// replaced returns a row with another value of a column, or without it.
+// replaced returns a row with a column replaced or removed.
 func replaced(text []byte, members []jsonspan.Member, column string, with []byte) []byte {
 	out := jsonspan.NewObject(len(text) + 8)
 	for _, m := range members {
@@ -271,15 +271,15 @@ func replaced(text []byte, members []jsonspan.Member, column string, with []byte
 	return out.End()
 }
 
-// refused says why a row is no trajectory.
+// refused returns the error of a row that is not a trajectory.
 func refused(err error) error {
 	var twice *strictjson.Error
 	if errors.As(err, &twice) && twice.Twice {
-		return invalid("give it once", "%v", twice)
+		return invalid("specify it once", "%v", twice)
 	}
 	wrong := (*rl.WrongType)(nil)
 	if errors.As(err, &wrong) && wrong.Field != Messages {
-		return invalid(fmt.Sprintf("Merit reads %s itself: map it to a name of your own, my_%s=%s, if it is something else", wrong.Field, wrong.Field, wrong.Field), "%v", err)
+		return invalid(fmt.Sprintf("if %s is not Merit's field, map it to another name: my_%s=%s", wrong.Field, wrong.Field, wrong.Field), "%v", err)
 	}
 	return invalid(hintMessages, "%v", err)
 }

@@ -118,10 +118,10 @@ func TestNotUnderstood(t *testing.T) {
 		`{"messages":[{"role":"assistant","text":"a"}]}`:                                    `messages[0] has no content`,
 		`{"messages":[{"role":"assistant","content":[{"type":"markdown","text":"a"}]}]}`:    `messages[0].content[0] is of type "markdown"`,
 		`{"messages":[{"role":"assistant","content":[{"type":"text","content":"a"}]}]}`:     `messages[0].content[0] has no text`,
-		`{"messages":[{"role":"assistant","content":"a","tool_calls":[{"arguments":{}}]}]}`: `messages[0].tool_calls[0] names no function`,
+		`{"messages":[{"role":"assistant","content":"a","tool_calls":[{"arguments":{}}]}]}`: `messages[0].tool_calls[0] has no function name`,
 		`{"messages":[{"role":"assistant","content":"a","tool_calls":{"name":"f"}}]}`:       `messages[0].tool_calls must not be an object`,
-		`{"Messages":[{"role":"assistant","content":"a"}]}`:                                 "there is no column messages; did you mean Messages?",
-		`{"mesages":[{"role":"assistant","content":"a"}]}`:                                  "there is no column messages; did you mean mesages?",
+		`{"Messages":[{"role":"assistant","content":"a"}]}`:                                 "the column messages is missing; did you mean Messages?",
+		`{"mesages":[{"role":"assistant","content":"a"}]}`:                                  "the column messages is missing; did you mean mesages?",
 		`{` + answer + `,"Messages":[]}`:                                                    "the column Messages is not read; did you mean messages?",
 		`{` + answer + `,"meſſages":[]}`:                                                    "did you mean messages?",
 		`{` + answer + `,"ground_truth":"4","GROUND_TRUTH":"5"}`:                            "did you mean ground_truth?",
@@ -162,7 +162,7 @@ func TestColumnsApart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `"5"`, string(own.GroundTruth))
 	_, err = row.DecodeRequest([]byte(`{"completion":"a","anser":1,"columns":{}}`), 1)
-	require.ErrorContains(t, err, `"anser" stands beside columns`)
+	require.ErrorContains(t, err, `"anser" is not allowed next to columns`)
 	table, err := row.DecodeRequest([]byte(`{"completion":"a","columns":["x"]}`), 1)
 	require.NoError(t, err)
 	require.Equal(t, `["x"]`, string(table.Metadata["columns"]), "a list is a column like any other")

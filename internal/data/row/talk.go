@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 )
 
-// AsMessages returns the list of messages in value: one in the chat form, its
-// text, the form of ShareGPT (from and value), or an object of lists.
+// AsMessages returns the list of messages in value: a list in the chat form or in
+// ShareGPT's form (from and value), its text, or an object of lists.
 func AsMessages(value []byte) ([]byte, error) {
 	text := unquoted(value)
 	if !json.Valid(text) {
@@ -20,7 +20,7 @@ func AsMessages(value []byte) ([]byte, error) {
 		return Transposed(text), nil
 	}
 	if text[0] != '[' {
-		return text, nil // decoding says what is wrong with it
+		return text, nil // decoding reports the error
 	}
 	turns, n := jsonspan.Elements(text, len(text))
 	out := []byte{'['}
@@ -40,7 +40,7 @@ func AsMessages(value []byte) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// shared returns a message in the form of ShareGPT in the chat form.
+// shared converts a message in ShareGPT's form to the chat form.
 func shared(turn []byte) (message []byte, ok bool) {
 	if turn[0] != '{' {
 		return nil, false
@@ -62,8 +62,8 @@ func shared(turn []byte) (message []byte, ok bool) {
 	return out.End(), found == len(names)
 }
 
-// Transposed makes a list of objects of an object of lists that are all as long,
-// as datasets writes a Sequence of a dict; anything else stays.
+// Transposed converts an object of lists of equal length, as datasets writes a Sequence of
+// a dict, to a list of objects; it returns anything else unchanged.
 func Transposed(text []byte) []byte {
 	most := len(text)
 	var columns [][][]byte
@@ -94,12 +94,12 @@ func Transposed(text []byte) []byte {
 	return append(out, ']')
 }
 
-// none reports whether a row has no such value.
+// none reports whether a row lacks the value.
 func none(value []byte) bool { return value == nil || string(value) == "null" }
 
-// Talk returns the members of a row that a prompt and a completion stand for,
-// each of which may be nil: the messages, how many are the prompt's, and which of
-// the two was a text and not a list of messages.
+// Talk returns the members of a row for a prompt and a completion, each of which may be
+// nil: the messages, how many of them are the prompt's, and which of the two was text
+// instead of a list of messages.
 func Talk(prompt, completion []byte) ([]byte, error) {
 	first, err := spoken(prompt, Prompt, rl.RoleUser)
 	if err != nil {
@@ -133,7 +133,7 @@ func Talk(prompt, completion []byte) ([]byte, error) {
 
 func isText(value []byte) bool { return len(value) > 0 && value[0] == '"' }
 
-// spoken is the inside of a list of messages: one of text, or those of a list.
+// spoken returns the elements of a list of messages: one for a text, or those of a list.
 func spoken(value []byte, name, role string) ([]byte, error) {
 	if none(value) {
 		return nil, nil
@@ -163,7 +163,7 @@ func single(object []byte) bool {
 	return isText(role)
 }
 
-// unquoted is the content of a JSON string, and other JSON as it is.
+// unquoted returns the content of a JSON string, and other JSON unchanged.
 func unquoted(value []byte) []byte {
 	if len(value) > 0 && value[0] == '"' {
 		return bytes.TrimSpace(jsonspan.Text(value))

@@ -1,12 +1,12 @@
-// Package rowio reads and writes the rows of package advantage as JSON Lines,
-// one step a line:
+// Package rowio reads and writes the rows of package advantage as JSON Lines, one step
+// per line:
 //
 //	{"group": "g0", "trajectory": "t0", "step": 0, "observation": "room 0", "reward": 0, "episode_score": 1}
 //
-// group and trajectory are strings or whole numbers (3 and "3" are the same);
-// trajectory names are unique inside a group; steps run from 0 without a gap,
-// in any order. episode_score is the same in all rows of a trajectory and null
-// if it has no score; only then may reward be null.
+// group and trajectory are strings or integers (3 and "3" are the same); trajectory
+// names are unique within a group; steps are numbered from 0 without gaps, in any order.
+// episode_score is the same in all rows of a trajectory, and null if it has no score;
+// only then may reward be null.
 //
 // Optional: anchor (a string that replaces the observation as the key of the
 // state), scored (false = no score), valid (false = invalid action), value,

@@ -9,16 +9,16 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
-// Estimate is the whole way of a file: it reads rows from in, which messages
-// call name, assigns credit as cfg says and writes the rows to out with their
-// results. Nothing is written before every row has its credit. The error is a
-// *fault.Error of the data, or that of out.
+// Estimate reads rows from in, which messages call name, assigns credit with cfg and writes
+// the rows with their results to out. It writes nothing before all rows have their
+// credit. The error is a *fault.Error for the data, or the error of
+// out.
 func Estimate(cfg advantage.Config, name string, in io.Reader, out io.Writer) (advantage.Stats, error) {
 	return EstimateWithin(cfg, name, in, out, math.MaxInt64)
 }
 
-// EstimateWithin is Estimate that compares anchors in at most so many steps, as
-// advantage.EstimateWithin counts them; the error then wraps advantage.ErrWork.
+// EstimateWithin is like Estimate, and limits the comparison of anchors to the given number
+// of steps, as advantage.EstimateWithin does; beyond, the error wraps advantage.ErrWork.
 func EstimateWithin(cfg advantage.Config, name string, in io.Reader, out io.Writer, most int64) (advantage.Stats, error) {
 	table, err := Read(name, in)
 	if err != nil {
@@ -27,7 +27,7 @@ func EstimateWithin(cfg advantage.Config, name string, in io.Reader, out io.Writ
 	return table.estimate(cfg, name, out, most)
 }
 
-// EstimateFile is Estimate of a file that is open, in any format that jsonl reads.
+// EstimateFile is like Estimate for an open file, in any format that jsonl reads.
 func EstimateFile(cfg advantage.Config, file *jsonl.Reader, out io.Writer) (advantage.Stats, error) {
 	table, err := ReadFile(file)
 	if err != nil {
@@ -40,7 +40,7 @@ func (table *Table) estimate(cfg advantage.Config, name string, out io.Writer, m
 	var result advantage.Result
 	if err := advantage.EstimateWithin(cfg, &table.Rows, &result, most); err != nil {
 		return advantage.Stats{}, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "no advantages", Err: table.Explain(err),
+			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "cannot compute advantages", Err: table.Explain(err),
 			Hint: "correct the rows, or choose another estimator",
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// notObject says why line holds no row, or returns "". It also returns the
-// line to parse.
+// notObject returns why line is not a row, or "". It also returns the line to
+// parse.
 func notObject(line []byte) ([]byte, string) {
 	if !utf8.Valid(line) {
 		return nil, "is not UTF-8"
@@ -26,10 +26,10 @@ func notObject(line []byte) ([]byte, string) {
 	return line, ""
 }
 
-// overflowing returns line with the tokens NaN, Infinity and -Infinity, which
-// some encoders write though JSON has none, replaced by a number that no
-// float64 holds; so they are found to be not finite, by name and step, like
-// any other number.
+// overflowing returns line with the tokens NaN, Infinity and -Infinity, which some encoders
+// write although they are not JSON, replaced by a number too large for a float64. They are
+// then reported as not finite, by name and step, like any other
+// number.
 func overflowing(line []byte) []byte {
 	var out []byte
 	for i := 0; i < len(line); {

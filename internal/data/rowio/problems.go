@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// problems collects what is wrong with a file, by line.
+// problems collects the problems of a file, by line.
 type problems struct {
 	list []problem
 }
@@ -18,14 +18,14 @@ type problem struct {
 	text string
 }
 
-// shown is how many problems a message lists; the rest are counted.
+// shown is the maximum number of problems in a message; the rest are counted.
 const shown = 20
 
 func (p *problems) add(line int, format string, args ...any) {
 	p.list = append(p.list, problem{line, fmt.Sprintf(format, args...)})
 }
 
-// err returns one error that lists the problems of the file in line order, or
+// err returns one error that lists the problems of the file in the order of lines, or
 // nil.
 func (p *problems) err(file string) error {
 	if len(p.list) == 0 {
@@ -42,7 +42,7 @@ func (p *problems) err(file string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: file,
-		What: fmt.Sprintf("%d wrong:%s", len(p.list), b.String()),
+		What: fmt.Sprintf("%d problem(s):%s", len(p.list), b.String()),
 		Hint: "correct these lines; each row needs group, trajectory, step, observation, reward and episode_score, and every number must be finite",
 	}
 }

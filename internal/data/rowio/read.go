@@ -10,12 +10,12 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
-// MaxBytes is the size of the largest file that Read takes, decompressed.
+// MaxBytes is the maximum size of a file for Read, decompressed.
 const MaxBytes = 2 << 30
 
-// Read reads rows, plain or compressed, until the end of in, which messages call
-// name. Either every row is right or the error, a *fault.Error, lists what is
-// wrong with line, group, trajectory and step. Empty lines are passed over.
+// Read reads rows, plain or compressed, until the end of in, which messages call name. It
+// skips empty lines. If any row is invalid, the error, a *fault.Error, lists the problems
+// with line, group, trajectory and step.
 func Read(name string, in io.Reader) (*Table, error) {
 	file, err := jsonl.NewReader(name, in)
 	if err != nil {
@@ -25,8 +25,8 @@ func Read(name string, in io.Reader) (*Table, error) {
 	return ReadFile(file)
 }
 
-// ReadFile is Read of a file that is open, which may also be Parquet, CSV or
-// TSV; in these, numbers and truth values are what the cells spell.
+// ReadFile is like Read for an open file, which may also be Parquet, CSV or TSV; in the
+// last two, it decodes numbers and booleans in the text of cells.
 func ReadFile(file *jsonl.Reader) (*Table, error) {
 	name := file.Name()
 	file.Plain("step", "reward", "episode_score", "scored", "valid", "value", "bootstrap", "terminated", "truncated")
@@ -47,7 +47,7 @@ func ReadFile(file *jsonl.Reader) (*Table, error) {
 	if rd.table.Rows.Len() == 0 {
 		return nil, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "there are no rows",
-			Hint: "give one JSON object a line, one line a step",
+			Hint: "write one JSON object per line, one line per step",
 		}
 	}
 	return rd.table, nil
@@ -63,7 +63,7 @@ type reader struct {
 	row      row
 	has      fields // given and not null in some row
 	valued   int    // rows with a value
-	lost     bool   // some row could not be placed
+	lost     bool   // some row could not be assigned to a trajectory
 }
 
 type name struct {
@@ -120,10 +120,10 @@ func (rd *reader) append(number int, text []byte) {
 	case tr.scoreLine == 0:
 		tr.scored, tr.score, tr.scoreLine = x.scored, x.score, number
 	case x.scored != tr.scored:
-		rd.problems.add(number, "%s: the trajectory is scored in some rows only (compare line %d)",
+		rd.problems.add(number, "%s: the trajectory is scored in some rows but not in others (compare line %d)",
 			place(number, tr.group, tr.name, x.step), tr.scoreLine)
 	case x.scored && x.score != tr.score:
-		rd.problems.add(number, "%s: episode_score is %v here and %v in line %d",
+		rd.problems.add(number, "%s: episode_score is %v here but %v in line %d",
 			place(number, tr.group, tr.name, x.step), x.score, tr.score, tr.scoreLine)
 	}
 	r.Group = append(r.Group, tr.groupID)

@@ -9,9 +9,9 @@ import (
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 )
 
-// row is one line as parsed.
+// row is one parsed line.
 type row struct {
-	group, trajectory, anchor []byte // spans of the line, unless escaped
+	group, trajectory, anchor []byte // subslices of the line, unless escaped
 	observation               []byte
 	step                      int32
 	reward, score             float64
@@ -22,11 +22,11 @@ type row struct {
 
 	has    fields   // given
 	null   fields   // given as null
-	wrong  []string // what is wrong with the values
-	noName bool     // group, trajectory or step is not known
+	wrong  []string // problems of the values
+	noName bool     // group, trajectory or step is unknown
 }
 
-// fields is a set of the fields that have a meaning.
+// fields is a set of the fields with a meaning.
 type fields uint16
 
 const (
@@ -89,7 +89,7 @@ func fieldOf(key []byte) fields {
 	return 0
 }
 
-// parse reads the fields of line into r, whose earlier content is dropped.
+// parse parses the fields of line into r, and replaces its content.
 func (r *row) parse(line []byte, ms []jsonspan.Member) {
 	*r = row{valid: true, scored: true, wrong: r.wrong[:0]}
 	for _, m := range ms {
@@ -123,16 +123,16 @@ func (r *row) fail(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
-// settle checks what holds between fields.
+// settle checks the relations between fields.
 func (r *row) settle() {
 	if r.null&fieldScore != 0 {
 		if r.has&fieldScored != 0 && r.null&fieldScored == 0 && r.scored {
-			r.fail("episode_score is null though scored is true")
+			r.fail("episode_score is null although scored is true")
 		}
 		r.scored = false
 	}
 	if r.null&fieldReward != 0 && r.scored {
-		r.fail("reward is null though the trajectory has a score")
+		r.fail("reward is null although the trajectory has a score")
 	}
 	if r.has&fieldAnchor == 0 || r.null&fieldAnchor != 0 {
 		r.anchor = r.observation
@@ -190,7 +190,7 @@ func (r *row) name(key, raw []byte) []byte {
 		return jsonspan.Text(raw)
 	}
 	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
-		r.fail("%s is neither a string nor a whole number", key)
+		r.fail("%s is neither a string nor an integer", key)
 		r.noName = true
 	}
 	return raw
@@ -199,7 +199,7 @@ func (r *row) name(key, raw []byte) []byte {
 func (r *row) index(key, raw []byte) int32 {
 	n, err := strconv.ParseInt(string(raw), 10, 32)
 	if err != nil || n < 0 {
-		r.fail("%s is not a whole number from 0 to %d", key, math.MaxInt32)
+		r.fail("%s is not an integer from 0 to %d", key, math.MaxInt32)
 		r.noName = true
 		return 0
 	}

@@ -78,34 +78,34 @@ func TestReadNamesEveryProblem(t *testing.T) {
 		{"no JSON", good + "\n{\"group\":", []string{"line 2: is not JSON"}},
 		{"cut off", good[:40], []string{"line 1: is not JSON"}},
 		{"a list", good + "\n[1]", []string{"line 2: is not a JSON object"}},
-		{"a list of rows", `[` + good + `]`, []string{"rows: this is a JSON array; one JSON object a line is expected"}},
-		{"CSV", "group,trajectory,step\ng,t,0\n", []string{"rows: this is CSV, by its first line"}},
+		{"a list of rows", `[` + good + `]`, []string{"rows: this is a JSON array; one JSON object per line is expected"}},
+		{"CSV", "group,trajectory,step\ng,t,0\n", []string{"rows: this is CSV, judging by its first line"}},
 		{"not UTF-8", with(`"o"`, "\"\xff\""), []string{"line 1: is not UTF-8"}},
 		{"NaN", with(`"reward":0`, `"reward":NaN`), []string{`line 1 (group "g", trajectory "t", step 0): reward is not finite`}},
 		{"infinite score", with(`"episode_score":1`, `"episode_score":-Infinity`), []string{`step 0): episode_score is not finite`}},
 		{"overflow", with(`"reward":0`, `"reward":1e999`), []string{`reward is not finite`}},
-		{"twice", good + "\n" + good, []string{`line 2 (group "g", trajectory "t", step 0): the step is given twice, first in line 1`}},
+		{"twice", good + "\n" + good, []string{`line 2 (group "g", trajectory "t", step 0): the step occurs twice, first in line 1`}},
 		{"hole", good + "\n" + with(`"step":0`, `"step":2`), []string{`line 2 (group "g", trajectory "t", step 2): step 1 is missing`}},
 		{"no first step", with(`"step":0`, `"step":7`), []string{`step 0 is missing`}},
 		{"two scores", good + "\n" + strings.Replace(with(`"step":0`, `"step":1`), `score":1`, `score":2`, 1),
-			[]string{`line 2 (group "g", trajectory "t", step 1): episode_score is 2 here and 1 in line 1`}},
+			[]string{`line 2 (group "g", trajectory "t", step 1): episode_score is 2 here but 1 in line 1`}},
 		{"scored in part", good + "\n" + strings.Replace(with(`"step":0`, `"step":1`), `score":1`, `score":null`, 1),
-			[]string{`the trajectory is scored in some rows only (compare line 1)`}},
+			[]string{`the trajectory is scored in some rows but not in others (compare line 1)`}},
 		{"missing fields", `{"group":"g","trajectory":"t","step":0}`,
 			[]string{"observation is missing; reward is missing; episode_score is missing"}},
 		{"no name", `{"step":0,"observation":"o","reward":0,"episode_score":1}`, []string{"line 1: group is missing; trajectory is missing"}},
 		{"wrong types", `{"group":"g","trajectory":"t","step":0,"observation":1,"reward":"x","episode_score":true,"valid":1}`,
 			[]string{"observation is not a string; reward is not a number; episode_score is not a number; valid is neither true nor false"}},
-		{"step 1.5", with(`"step":0`, `"step":1.5`), []string{"line 1: step is not a whole number"}},
-		{"step −1", with(`"step":0`, `"step":-1`), []string{"line 1: step is not a whole number"}},
+		{"step 1.5", with(`"step":0`, `"step":1.5`), []string{"line 1: step is not an integer"}},
+		{"step −1", with(`"step":0`, `"step":-1`), []string{"line 1: step is not an integer"}},
 		{"huge step", with(`"step":0`, `"step":2147483647`), []string{"step 0 is missing"}},
 		{"field twice", with(`"step":0`, `"step":0,"step":1`), []string{"step is given twice"}},
-		{"null reward of a scored row", with(`"reward":0`, `"reward":null`), []string{"reward is null though the trajectory has a score"}},
+		{"null reward of a scored row", with(`"reward":0`, `"reward":null`), []string{"reward is null although the trajectory has a score"}},
 		{"end in the middle", with(`"step":0`, `"step":0,"terminated":true`) + "\n" + with(`"step":0`, `"step":1`),
-			[]string{`line 1 (group "g", trajectory "t", step 0): terminated or truncated, yet step 1 follows`}},
+			[]string{`line 1 (group "g", trajectory "t", step 0): terminated or truncated, but step 1 follows`}},
 		{"value in part", with(`"step":0`, `"step":0,"value":1`) + "\n" + with(`"step":0`, `"step":1`), []string{"value is given in 1 of 2 rows"}},
 		{"several", "x\n" + with(`"reward":0`, `"reward":NaN`) + "\n" + good,
-			[]string{"3 wrong", "line 1: is not JSON", "line 2 (group", "line 3 (group"}},
+			[]string{"3 problem(s)", "line 1: is not JSON", "line 2 (group", "line 3 (group"}},
 		{"control characters", with(`"t"`, `"t\u001b[31m"`) + "\n" + with(`"t"`, `"t\u001b[31m"`), []string{`"t\x1b[31m"`}},
 	}
 	for _, tt := range tests {
@@ -124,16 +124,16 @@ func TestReadNamesEveryProblem(t *testing.T) {
 func TestReadDoesNotCascade(t *testing.T) {
 	in := with(`"episode_score":1`, `"episode_score":NaN`) + "\n" + with(`"step":0`, `"step":1`)
 	_, err := rowio.Read("rows", strings.NewReader(in))
-	require.ErrorContains(t, err, "1 wrong")
+	require.ErrorContains(t, err, "1 problem(s)")
 	in = "x\n" + with(`"step":0`, `"step":1`)
 	_, err = rowio.Read("rows", strings.NewReader(in))
-	require.ErrorContains(t, err, "1 wrong")
+	require.ErrorContains(t, err, "1 problem(s)")
 }
 
 // Promise: a thousand problems make a message that can be read.
 func TestReadCapsTheList(t *testing.T) {
 	_, err := rowio.Read("rows", strings.NewReader(strings.Repeat("x\n", 1000)))
-	require.ErrorContains(t, err, "1000 wrong")
+	require.ErrorContains(t, err, "1000 problem(s)")
 	require.ErrorContains(t, err, "and 980 more")
 	require.Less(t, len(err.Error()), 4096)
 }

@@ -1,11 +1,11 @@
 package rowio
 
-// finish checks what holds between rows and drops the columns that no row has.
+// finish checks the relations between rows and drops the columns that no row has.
 func (rd *reader) finish() {
 	rd.checkSteps()
 	r := &rd.table.Rows
 	if rd.valued > 0 && rd.valued < r.Len() && len(rd.problems.list) == 0 {
-		rd.problems.add(0, "value is given in %d of %d rows; give it in all or in none", rd.valued, r.Len())
+		rd.problems.add(0, "value is given in %d of %d rows; set it in all rows or in none", rd.valued, r.Len())
 	}
 	if rd.has&fieldValue == 0 {
 		r.Value = nil
@@ -24,15 +24,15 @@ func (rd *reader) finish() {
 	}
 }
 
-// checkSteps finds steps that a trajectory has twice, steps that it lacks, and
-// steps behind its end, in time linear in rows.
+// checkSteps reports duplicate and missing steps, and steps after the end of a trajectory,
+// in time linear in the number of rows.
 func (rd *reader) checkSteps() {
 	t := rd.table
 	start := make([]int, len(t.trajectories)+1)
 	for k, tr := range t.trajectories {
 		start[k+1] = start[k] + tr.rows
 	}
-	at := make([]int, t.Rows.Len()) // row + 1 by trajectory and step
+	at := make([]int, t.Rows.Len()) // row + 1, by trajectory and step
 	highest := make([]int, len(t.trajectories))
 	for i, k := range t.Rows.Trajectory {
 		step := int(t.Rows.Step[i])
@@ -43,7 +43,7 @@ func (rd *reader) checkSteps() {
 		switch {
 		case slot >= start[k+1]:
 		case at[slot] > 0:
-			rd.problems.add(t.lines[i].number, "%s: the step is given twice, first in line %d", t.Where(i), t.lines[at[slot]-1].number)
+			rd.problems.add(t.lines[i].number, "%s: the step occurs twice, first in line %d", t.Where(i), t.lines[at[slot]-1].number)
 		default:
 			at[slot] = i + 1
 		}
@@ -63,7 +63,7 @@ func (rd *reader) checkSteps() {
 	}
 }
 
-// checkEnds refuses an end mark on a step that others follow.
+// checkEnds reports an end mark on a step that is not the last.
 func (rd *reader) checkEnds(rows []int, last int) {
 	t := rd.table
 	for _, n := range rows {
@@ -72,7 +72,7 @@ func (rd *reader) checkEnds(rows []int, last int) {
 		}
 		i := n - 1
 		if int(t.Rows.Step[i]) < last && (t.Rows.Terminated[i] || t.Rows.Truncated[i]) {
-			rd.problems.add(t.lines[i].number, "%s: terminated or truncated, yet step %d follows", t.Where(i), last)
+			rd.problems.add(t.lines[i].number, "%s: terminated or truncated, but step %d follows", t.Where(i), last)
 		}
 	}
 }

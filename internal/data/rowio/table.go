@@ -8,7 +8,7 @@ import (
 )
 
 // Table is a file of rows: the columns that estimators read, and the text that
-// [Table.Write] gives back.
+// [Table.Write] writes again.
 type Table struct {
 	Rows advantage.Rows
 
@@ -16,7 +16,7 @@ type Table struct {
 	trajectories []trajectory
 }
 
-// line is where a row came from.
+// line is the source of a row.
 type line struct {
 	number int
 	text   []byte // the object without its closing brace and without result fields
@@ -28,18 +28,18 @@ type trajectory struct {
 	rows        int
 	scored      bool
 	score       float64
-	scoreLine   int  // line that scored and score are from, 0 = none yet
-	noReward    bool // some reward is null: there is no return
+	scoreLine   int  // the line of scored and score, 0 = none yet
+	noReward    bool // some reward is null, so there is no return
 }
 
-// Where names a row for people: group, trajectory, step and line.
+// Where describes a row for messages: group, trajectory, step and line.
 func (t *Table) Where(row int) string {
 	x := t.trajectories[t.Rows.Trajectory[row]]
 	return place(t.lines[row].number, x.group, x.name, t.Rows.Step[row])
 }
 
-// Explain returns err with the row of an [advantage.RowError] named by group,
-// trajectory, step and line, and any other error as it is.
+// Explain returns err with the row of an [advantage.RowError] described by group,
+// trajectory, step and line, and any other error unchanged.
 func (t *Table) Explain(err error) error {
 	var e *advantage.RowError
 	if !errors.As(err, &e) {
@@ -52,7 +52,7 @@ func place(number int, group, name string, step int32) string {
 	return fmt.Sprintf("line %d (group %s, trajectory %s, step %d)", number, quote(group), quote(name), step)
 }
 
-// quote makes a name of a file fit for a message: short, without control
+// quote makes a name from a file safe for a message: short, without control
 // characters.
 func quote(s string) string {
 	const most = 60
@@ -62,8 +62,8 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Place returns what the file calls a row's group and trajectory, and the
-// 1-based line that the row is from.
+// Place returns a row's group and trajectory in the file, and the 1-based line of the
+// row.
 func (t *Table) Place(row int) (group, trajectory string, line int) {
 	x := t.trajectories[t.Rows.Trajectory[row]]
 	return x.group, x.name, t.lines[row].number

@@ -10,11 +10,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 )
 
-// Write writes the rows as they were read, in their order, each with the
-// fields return, episode_advantage, step_advantage, advantage and anchor_group
-// at its end; fields of these names that the input had are replaced. return is
-// null where the trajectory has no rewards; anchor_group is −1 for a row
-// without a score. It panics if res is of another length than the table.
+// Write writes the rows with their original text and order, each with the fields return,
+// episode_advantage, step_advantage, advantage and anchor_group at its end; it replaces
+// fields of these names in the input. return is null if the trajectory has no rewards;
+// anchor_group is −1 for a row without a score. It panics if the length of res differs
+// from the table's.
 func (t *Table) Write(w io.Writer, res *advantage.Result) error {
 	if len(res.Advantage) != len(t.lines) {
 		panic(fmt.Sprintf("rowio: result has %d rows, the table %d", len(res.Advantage), len(t.lines)))
@@ -44,14 +44,14 @@ func (t *Table) Write(w io.Writer, res *advantage.Result) error {
 	return nil
 }
 
-// number appends x in the shortest form that reads back the same; a negative
-// zero is written as 0.
+// number appends x in the shortest form that reads back the same; it writes negative zero
+// as 0.
 func number(dst []byte, x float64) []byte {
 	return strconv.AppendFloat(dst, x+0, 'g', -1, 64)
 }
 
-// withoutResults returns the object in line without the fields that Write
-// adds; the rest keeps its text.
+// withoutResults returns the object in line without the fields that Write adds; the rest
+// keeps its text.
 func withoutResults(line []byte, ms []jsonspan.Member) []byte {
 	out := []byte{'{'}
 	for i, m := range ms {

@@ -12,17 +12,17 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// MaxColumns is how many columns a table may have.
+// MaxColumns is the maximum number of columns of a table.
 const MaxColumns = 16_384
 
-// maxDelimiters bounds the delimiters in a row, those within quotes counted:
-// package csv takes a hundred bytes for each before anyone can count the cells.
+// maxDelimiters is the maximum number of delimiters in a row, including those in quotes:
+// package csv allocates a hundred bytes for each before the cells can be counted.
 const maxDelimiters = 1 << 21
 
-// CSV reads a table of text, of which the first row names the columns. Every
-// cell is a string, and an empty one is null, as in Parquet. As in RFC 4180, a cell in double
-// quotes may hold delimiters, line breaks and, doubled, quotes; a line break
-// inside one is read as \n.
+// CSV reads a text table whose first row names the columns. Every cell is a string, and an
+// empty one is null, as in Parquet. As in RFC 4180, a cell in double quotes may contain delimiters,
+// line breaks and doubled quotes; a line break in it is read as
+// \n.
 type CSV struct {
 	name    string
 	records *csv.Reader
@@ -35,8 +35,8 @@ type CSV struct {
 
 const quoting = `put cells with quotes, delimiters or line breaks into double quotes, and double the quotes inside: "say ""hi"""`
 
-// NewCSV reads the header of the table in, which messages call name, with the
-// given delimiter.
+// NewCSV reads the header of the table in, which messages call name, with the given
+// delimiter.
 func NewCSV(name string, in io.Reader, delimiter rune) (*CSV, error) {
 	input := &bounded{in: in, delimiter: byte(delimiter)}
 	t := &CSV{name: name, records: csv.NewReader(input), input: input}
@@ -45,23 +45,23 @@ func NewCSV(name string, in io.Reader, delimiter rune) (*CSV, error) {
 	header, err := t.records.Read()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, Unfit(name, fault.Invalid, "the first row names the columns", "there is no header")
+		return nil, Unfit(name, fault.Invalid, "write the names of the columns in the first row", "the header is missing")
 	case err != nil:
 		return nil, t.broken(err)
 	case len(header) > MaxColumns:
-		return nil, Unfit(name, fault.Exhausted, "leave columns out", "there are %d columns, at most %d can be read", len(header), MaxColumns)
+		return nil, Unfit(name, fault.Exhausted, "omit some columns", "the table has %d columns; the maximum is %d", len(header), MaxColumns)
 	}
 	for _, column := range header {
 		t.columns, t.keys = append(t.columns, strings.Clone(column)), append(t.keys, Key(column))
 	}
 	if problems := Names(t.columns); problems != nil {
-		return nil, Unfit(name, fault.Invalid, "name every column once, in the first row; pandas writes no index with to_csv(…, index=False)",
-			"the header is wrong: %s", strings.Join(problems, "; "))
+		return nil, Unfit(name, fault.Invalid, "name every column once, in the first row; with pandas, use to_csv(…, index=False)",
+			"the header is invalid: %s", strings.Join(problems, "; "))
 	}
 	return t, nil
 }
 
-// Columns are the names of the columns, in order.
+// Columns returns the names of the columns, in order.
 func (t *CSV) Columns() []string { return t.columns }
 
 // Next reads the next row, or returns io.EOF.
@@ -81,7 +81,7 @@ func (t *CSV) Next() (Row, error) {
 	}
 	line, _ := t.records.FieldPos(0)
 	if len(record) != len(t.columns) {
-		return Bad(t.row, fault.Invalid, quoting, "has %d cells, and there are %d columns (line %d)", len(record), len(t.columns), line), nil
+		return Bad(t.row, fault.Invalid, quoting, "has %d cells, but the table has %d columns (line %d)", len(record), len(t.columns), line), nil
 	}
 	t.text = append(t.text[:0], '{')
 	for i, cell := range record {
@@ -89,7 +89,7 @@ func (t *CSV) Next() (Row, error) {
 		case !utf8.ValidString(cell):
 			return Bad(t.row, fault.Invalid, "write the file as UTF-8: iconv -f latin1 -t UTF-8 FILE", "%q is not UTF-8 (line %d)", t.columns[i], line), nil
 		case strings.IndexByte(cell, 0) >= 0:
-			return Bad(t.row, fault.Invalid, "write the file as UTF-8; if it is, its end may be lost", "%q has a NUL byte (line %d)", t.columns[i], line), nil
+			return Bad(t.row, fault.Invalid, "write the file as UTF-8; if it is UTF-8 already, its end may be lost", "%q has a NUL byte (line %d)", t.columns[i], line), nil
 		}
 		if len(t.text) > 1 {
 			t.text = append(t.text, ',')
@@ -102,23 +102,23 @@ func (t *CSV) Next() (Row, error) {
 		t.text = AppendString(t.text, []byte(cell))
 	}
 	if t.text = append(t.text, '}'); len(t.text) > MaxRow {
-		return Bad(t.row, fault.Exhausted, "shorten it", "is longer than %d MiB (line %d)", MaxRow>>20, line), nil
+		return Bad(t.row, fault.Exhausted, "shorten the row", "is longer than %d MiB (line %d)", MaxRow>>20, line), nil
 	}
 	return Row{Number: t.row, Text: t.text}, nil
 }
 
-// quotes says what package csv found wrong.
+// quotes describes an error of package csv.
 func quotes(err *csv.ParseError) string {
 	switch {
 	case errors.Is(err.Err, csv.ErrBareQuote):
 		return "has a quote inside a cell that is not in quotes"
 	case errors.Is(err.Err, csv.ErrQuote):
-		return "has a cell in quotes that does not end, or goes on after its quotes"
+		return "has a cell with an unclosed quote, or with text after its closing quote"
 	}
 	return err.Err.Error()
 }
 
-// broken is the error of input that cannot be read any further.
+// broken returns the error of input that cannot be read further.
 func (t *CSV) broken(err error) error {
 	where := fmt.Sprintf("%s: row %d", t.name, t.row)
 	if t.row == 0 {
@@ -143,16 +143,16 @@ var (
 	errTooMany = errors.New("the row has too many delimiters")
 )
 
-// bounded keeps package csv from reading a quote that is never closed to the
-// end of the file: it gives out a bounded number of bytes, and of delimiters,
-// for a row.
+// bounded prevents package csv from reading to the end of the file after an unclosed
+// quote: it returns a limited number of bytes, and of delimiters, for each
+// row.
 type bounded struct {
 	in          io.Reader
 	delimiter   byte
 	left, cells int
 }
 
-// allow begins a row.
+// allow resets the limits for a new row.
 func (b *bounded) allow() { b.left, b.cells = MaxRow, maxDelimiters }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -168,8 +168,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delimiter guesses the delimiter of a table from its first line: a tab if there
-// is one, else a comma, else a semicolon; 0 if it has none of them.
+// Delimiter guesses the delimiter of a table from its first line: a tab if there is one,
+// else a comma, else a semicolon; 0 if there is none of them.
 func Delimiter(first []byte) rune {
 	for _, c := range "\t,;" {
 		if bytes.ContainsRune(first, c) {

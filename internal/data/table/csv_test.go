@@ -58,8 +58,8 @@ func TestCSVBadRows(t *testing.T) {
 	require.Equal(t, []string{`{"a":"x\ny","b":"1"}`, `{"a":"last","b":"8"}`}, good)
 	require.Len(t, wrong, 6)
 	for i, want := range []string{
-		"has 1 cells, and there are 2 columns (line 4)", "has 3 cells, and there are 2 columns (line 5)",
-		"has a quote inside a cell that is not in quotes (line 6)", "goes on after its quotes (line 7)",
+		"has 1 cells, but the table has 2 columns (line 4)", "has 3 cells, but the table has 2 columns (line 5)",
+		"has a quote inside a cell that is not in quotes (line 6)", "with text after its closing quote (line 7)",
 		`"a" is not UTF-8 (line 8)`, `"b" has a NUL byte (line 9)`,
 	} {
 		require.Contains(t, wrong[i], want)
@@ -70,11 +70,11 @@ func TestCSVBadRows(t *testing.T) {
 // that is wrong with it.
 func TestCSVHeader(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                       "there is no header",
+		"":                       "the header is missing",
 		",a\n":                   "column 1 has no name",
 		"a,b,a,,\xff\n1,2,3,4,5": `"a" is the name of columns 1 and 3; column 4 has no name; the name of column 5 is not UTF-8`,
 		"a\"b,c\n":               "t.csv: header: has a quote inside a cell",
-		strings.Repeat("x,", table.MaxColumns) + "y\n": "there are 16385 columns, at most 16384",
+		strings.Repeat("x,", table.MaxColumns) + "y\n": "the table has 16385 columns; the maximum is 16384",
 	} {
 		_, _, err := rows(t, text, ',')
 		require.ErrorContains(t, err, want)

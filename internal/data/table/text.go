@@ -7,8 +7,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string to out. Bytes that are not UTF-8 are
-// the caller's to refuse.
+// AppendString appends s as a JSON string to out. The caller must reject bytes that are not
+// UTF-8.
 func AppendString(out, s []byte) []byte {
 	out = append(out, '"')
 	from := 0
@@ -34,11 +34,11 @@ func AppendString(out, s []byte) []byte {
 	return append(append(out, s[from:]...), '"')
 }
 
-// Key is the JSON of an object's key and the colon.
+// Key returns an object's key in JSON, with the colon.
 func Key(name string) []byte { return append(AppendString(nil, []byte(name)), ':') }
 
-// Names says what is wrong with the names of columns: one that is not UTF-8,
-// empty or there twice, by 1-based position.
+// Names returns the problems of column names, by 1-based position: names that are not
+// UTF-8, empty or duplicate.
 func Names(names []string) []string {
 	var problems []string
 	at := map[string]int{}

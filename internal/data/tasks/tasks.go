@@ -1,5 +1,5 @@
-// Package tasks reads the tasks of a search or of a council from a file: JSON
-// Lines, Parquet, CSV or TSV, with the columns that its author chose.
+// Package tasks reads the tasks of a search or of a council from a file: JSON Lines,
+// Parquet, CSV or TSV, with configurable columns.
 package tasks
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
-// Map names columns; empty is a column of the field's own name.
+// Map maps fields to columns; empty means the column with the field's name.
 type Map struct {
-	// Prompt is the column with what is asked, a text.
+	// Prompt is the column with the question, a text.
 	Prompt string `yaml:"prompt" json:"prompt"`
-	// Messages is the column with a conversation, in the place of prompt.
+	// Messages is the column with a conversation, instead of prompt.
 	Messages string `yaml:"messages" json:"messages"`
-	// GroundTruth is the column with what rewards compare with.
+	// GroundTruth is the column with the value that rewards compare with.
 	GroundTruth string `yaml:"ground_truth" json:"ground_truth"`
 	// ID is the column with the name of the task.
 	ID string `yaml:"id" json:"id"`
 }
 
-// columns are those of m as a reader takes them.
+// columns converts m to the form that a reader takes.
 func (m Map) columns() ([]jsonl.Column, error) {
 	named := map[string]string{"prompt": m.Prompt, "messages": m.Messages, "ground_truth": m.GroundTruth, "id": m.ID}
 	maps.DeleteFunc(named, func(_, column string) bool { return column == "" })
@@ -47,11 +47,11 @@ func (m Map) Validate() (p []error) {
 	return p
 }
 
-// maxTasks bounds the tasks of a file in bytes of JSON: they are held in memory.
+// maxTasks is the maximum size of a file's tasks in bytes of JSON, because they stay in memory.
 const maxTasks = 256 << 20
 
-// Read returns the tasks of a file in order, at most limit; 0 is all. One that
-// asks what another has asked is left out. Every row that is no task is listed.
+// Read returns at most limit tasks of a file in order; 0 means all. It skips a task whose
+// question is a duplicate. The error lists every invalid row.
 func Read(path string, m Map, limit int) (all []*rl.Task, err error) {
 	columns, err := m.columns()
 	if err != nil {
@@ -74,8 +74,8 @@ func Read(path string, m Map, limit int) (all []*rl.Task, err error) {
 		}
 		if r.Bytes() > maxTasks {
 			return nil, &fault.Error{
-				Boundary: fault.Data, Kind: fault.Exhausted, Where: r.At(line.Number), What: fmt.Sprintf("up to here are more than %d MiB of tasks", maxTasks>>20),
-				Hint: "they are held in memory: set tasks.limit",
+				Boundary: fault.Data, Kind: fault.Exhausted, Where: r.At(line.Number), What: fmt.Sprintf("the tasks up to this line have more than %d MiB", maxTasks>>20),
+				Hint: "set tasks.limit; all tasks are held in memory",
 			}
 		}
 		if task.ID == "" {
@@ -89,7 +89,7 @@ func Read(path string, m Map, limit int) (all []*rl.Task, err error) {
 	return all, bad.Err(r.Name())
 }
 
-// Question is a digest of what a task asks.
+// Question returns a digest of a task's question.
 func Question(t *rl.Task) [sha256.Size]byte {
 	text, err := json.Marshal(t.Messages)
 	if err != nil { // strings, and JSON that was read: cannot fail

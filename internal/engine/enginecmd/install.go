@@ -34,7 +34,7 @@ a minute.`,
 		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE:              o.run,
 	}, o)
-	cmd.Flags().StringVar(&o.model, "model", "", "also fetch this model: "+engine.SmolLM2+" (93 MB; for skyrl it becomes 540 MB)")
+	cmd.Flags().StringVar(&o.model, "model", "", "also download this model: "+engine.SmolLM2+" (93 MB; 540 MB after conversion for skyrl)")
 	console.Values(cmd, "model", engine.SmolLM2)
 	return cmd
 }

@@ -17,7 +17,7 @@ import (
 // onlyCommand lets arguments follow -- only.
 func onlyCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-		return console.Usage(cmd, "a command to run goes after --", "%s takes no argument %q", cmd.CommandPath(), args[0])
+		return console.Usage(cmd, "put the command to run after --", "%s does not take the argument %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestAdmit(t *testing.T) {
 	require.ErrorIs(t, watching.LastError(), nats.ErrAuthorization)
 	lately, _, _ := c.raw(t, late)
 	require.True(t, lately.IsConnected())
-	_, err = queue.Look(t.Context(), c.options(c.locked.rival)) // the rival is there already
+	_, err = queue.Look(t.Context(), c.options(c.locked.rival)) // the rival is connected already
 	require.ErrorContains(t, err, "maximum account active connections")
 
 	close(finish)

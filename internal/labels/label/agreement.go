@@ -7,25 +7,25 @@ import (
 	"github.com/merit-rl/merit/core/stats"
 )
 
-// Agreement is how far two raters say the same of the same things.
+// Agreement measures how often two raters agree on the same items.
 type Agreement struct {
-	Items    int     `json:"items"`    // which both have rated
-	Same     int     `json:"same"`     // of which both said the same
+	Items    int     `json:"items"`    // rated by both
+	Same     int     `json:"same"`     // rated the same by both
 	Observed float64 `json:"observed"` // Same / Items
-	Expected float64 `json:"expected"` // what chance would give raters who use words as often as these
+	Expected float64 `json:"expected"` // agreement expected by chance, given how often each rater uses each label
 	// Kappa is Cohen's κ: (Observed - Expected) / (1 - Expected). It is nil if
-	// there are no items, or if both have used one word only: nothing is then
-	// known of what they tell apart.
+	// there are no items, or if both raters used only one label, which says nothing
+	// about their agreement.
 	Kappa *float64 `json:"kappa"`
-	// Low and High are the 95 % interval of κ: Wilson's interval of Observed,
-	// with Expected as it was found. Unlike that of the usual standard error, it
-	// does not shrink to a point when a few raters' words all agree.
+	// Low and High are the 95 % interval of κ: Wilson's interval of Observed, with
+	// Expected fixed. Unlike the interval from the usual standard error, it does not
+	// shrink to a point if a few labels all agree.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 }
 
-// Agree compares what two raters said: a[i] and b[i] are their words for item
-// number i. Cohen (1960), A coefficient of agreement for nominal scales.
+// Agree compares two raters: a[i] and b[i] are their labels for item i. Source: Cohen
+// (1960), A coefficient of agreement for nominal scales.
 func Agree(a, b []string) Agreement {
 	if len(a) != len(b) {
 		panic("label: two raters of different items")

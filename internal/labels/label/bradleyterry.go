@@ -9,45 +9,43 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Comparison is two items that were compared.
+// Comparison is a comparison of two items.
 type Comparison struct {
-	A, B int     // numbers of items, not the same
+	A, B int     // indexes of different items
 	Won  float64 // 1 if A was better, 0 if B was, 0.5 for a tie
 }
 
-// Strength is what comparisons say of an item.
+// Strength is the estimate for one item.
 type Strength struct {
-	// Score is the chance that the item is found better than an average one of
-	// those it can be compared with, 0 … 1; Low and High are its 95 % interval.
+	// Score is the probability that the item beats an average item of its part, 0 … 1;
+	// Low and High are its 95 % interval.
 	Score float64 `json:"score"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// LogOdds is the strength of the model: an item of strength x is better
-	// than one of strength y with the chance 1 / (1 + exp(y - x)).
+	// LogOdds is the strength in the model: an item of strength x beats one of
+	// strength y with probability 1 / (1 + exp(y - x)).
 	LogOdds float64 `json:"log_odds"`
 	Error   float64 `json:"standard_error"` // of LogOdds
-	// Comparisons is how often the item was compared. If it is 0, nothing is
-	// known: the other numbers are no scores.
+	// Comparisons is the number of comparisons of the item. If it is 0, the other
+	// numbers are meaningless.
 	Comparisons int `json:"comparisons"`
-	// Part is the number of the part to which the item belongs: items of two
-	// parts were not compared, not even by way of others, and neither can their
-	// scores be.
+	// Part is the index of the item's part. Items of different parts are not compared,
+	// not even through other items, so that their scores cannot be compared.
 	Part int `json:"part"`
 }
 
-// MostItems is how many items one part may have: the time goes with the cube.
+// MostItems is the maximum number of items in a part; the time is cubic in it.
 const MostItems = 2000
 
-// BradleyTerry gives strengths to items by their comparisons. A tie counts as
-// half a win for each.
+// BradleyTerry estimates the strengths of items from comparisons. A tie counts as half
+// a win for each.
 //
-// The strengths are those of the highest posterior density of the model by
-// Bradley and Terry (1952) where each item has, beside its comparisons, one tie
-// with an average item. Without it an item that always won would be infinitely
-// strong; with it, its strength grows with the number of wins. The mean of a
-// part's strengths is 0, and intervals, from the curvature, are of the distance
-// to it. The same comparisons in the same order give the same
-// bytes.
+// It computes the mode of the posterior density of the model of Bradley and Terry
+// (1952), in which each item has one additional tie with an average item. Without this
+// tie, an item that always won would be infinitely strong; with it, its strength grows
+// with the number of wins. The mean strength of a part is 0. Intervals come from the
+// curvature, and are intervals of the distance to the mean. The same comparisons in the
+// same order give the same bytes.
 func BradleyTerry(items int, all []Comparison) ([]Strength, error) {
 	out := make([]Strength, items)
 	for i, c := range all {
@@ -60,7 +58,7 @@ func BradleyTerry(items int, all []Comparison) ([]Strength, error) {
 	parts := split(items, all)
 	for number, members := range parts {
 		if len(members) > MostItems {
-			return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Exhausted, Where: "comparisons", What: fmt.Sprintf("%d items were compared with one another, more than %d", len(members), MostItems), Hint: "choose fewer, as by task or by day"}
+			return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Exhausted, Where: "comparisons", What: fmt.Sprintf("%d items were compared with one another; the maximum is %d", len(members), MostItems), Hint: "select fewer, for example by task or by day"}
 		}
 		for _, i := range members {
 			out[i].Part = number
@@ -91,14 +89,14 @@ func BradleyTerry(items int, all []Comparison) ([]Strength, error) {
 }
 
 func (s *Strength) set(theta, err float64) {
-	const z = 1.959963984540054 // of 95 %
+	const z = 1.959963984540054 // 97.5th percentile of the normal distribution
 	s.LogOdds, s.Error = theta, err
 	s.Score, s.Low, s.High = chance(theta), chance(theta-z*err), chance(theta+z*err)
 }
 
 func chance(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// split returns the items by parts, both in the order of the items.
+// split returns the items by part, both in the order of the items.
 func split(items int, all []Comparison) [][]int {
 	root := make([]int, items)
 	for i := range root {
@@ -130,14 +128,14 @@ func split(items int, all []Comparison) [][]int {
 	return parts
 }
 
-// part is items that comparisons join.
+// part is a set of items that comparisons connect.
 type part struct {
 	theta []float64
 	games []Comparison
 }
 
-// fit finds the strengths by Newton's method, which is sure to: the density has
-// one peak. It returns their standard errors.
+// fit finds the strengths by Newton's method, which converges because the density has a
+// single peak. It returns their standard errors.
 func (p *part) fit() ([]float64, error) {
 	n := len(p.theta)
 	var curve mat.Cholesky
@@ -150,14 +148,14 @@ func (p *part) fit() ([]float64, error) {
 		if err := curve.SolveVecTo(&step, mat.NewVecDense(n, slope)); err != nil {
 			break
 		}
-		// Newton's steps from afar may overshoot; halves of them do not.
+		// A full Newton step may overshoot far from the peak; halve it until it does not.
 		before, size := p.density(), 1.0
 		start := append([]float64{}, p.theta...)
 		for ; size > 1e-12; size /= 2 {
 			for i := range p.theta {
 				p.theta[i] = start[i] + size*step.AtVec(i)
 			}
-			if p.density() >= before-1e-12*(1+math.Abs(before)) { // as exact as sums are
+			if p.density() >= before-1e-12*(1+math.Abs(before)) { // up to the rounding error of the sums
 				break
 			}
 		}
@@ -169,11 +167,11 @@ func (p *part) fit() ([]float64, error) {
 			return p.centre(&inverse), nil
 		}
 	}
-	return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Numeric, Where: "comparisons", What: "no strengths were found that go with them", Hint: "report this with the comparisons"}
+	return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Numeric, Where: "comparisons", What: "the estimate of the strengths did not converge", Hint: "report a bug, and attach the comparisons"}
 }
 
-// centre makes the mean of strengths 0, and returns the errors of what is then
-// left: how far the whole part is from 0 says nothing of its members.
+// centre shifts the strengths to a mean of 0, and returns their standard errors without
+// the uncertainty of the common shift.
 func (p *part) centre(covariance mat.Symmetric) []float64 {
 	n := len(p.theta)
 	rows, all, mean := make([]float64, n), 0.0, 0.0
@@ -192,7 +190,7 @@ func (p *part) centre(covariance mat.Symmetric) []float64 {
 	return errs
 }
 
-// density is the logarithm of the posterior density.
+// density returns the logarithm of the posterior density.
 func (p *part) density() float64 {
 	sum := 0.0
 	for _, x := range p.theta {
@@ -205,7 +203,7 @@ func (p *part) density() float64 {
 	return sum
 }
 
-// logChance is log(chance(x)), which does not underflow.
+// logChance returns log(chance(x)) without underflow.
 func logChance(x float64) float64 {
 	if x < 0 {
 		return x - math.Log1p(math.Exp(x))
@@ -213,7 +211,7 @@ func logChance(x float64) float64 {
 	return -math.Log1p(math.Exp(-x))
 }
 
-// derivatives are the density's first ones, and the second ones times -1.
+// derivatives returns the gradient of the density, and its negated second derivatives.
 func (p *part) derivatives() ([]float64, *mat.SymDense) {
 	n := len(p.theta)
 	slope, curvature := make([]float64, n), mat.NewSymDense(n, nil)

@@ -1,4 +1,3 @@
-// Package label has the statistics of what people say about the work of
-// agents: how far raters agree, and what pairs that were compared come to as
-// scores. It knows no trace and no store.
+// Package label implements the statistics of labels: the agreement of raters, and
+// scores from pairwise comparisons. It is independent of traces and stores.
 package label

@@ -19,17 +19,17 @@ import (
 
 type askOptions struct {
 	*place
-	Rater  string `flag:"rater" usage:"who labels (default $USER)"`
-	Rounds int    `flag:"rounds" usage:"with how many others, each way, a trace is compared"`
+	Rater  string `flag:"rater" usage:"name of the rater (default $USER)"`
+	Rounds int    `flag:"rounds" usage:"number of pairs in which each trace comes first; most traces are then in twice as many"`
 }
 
 func (o *askOptions) run(cmd *cobra.Command, words []string) error {
 	rater := cmp.Or(o.Rater, o.host.Env("USER"))
 	if rater == "" {
-		return console.Usage(cmd, "say who labels: --rater NAME", "nobody knows whose labels these are")
+		return console.Usage(cmd, "set the rater: --rater NAME", "the rater's name is not set")
 	}
 	if o.Rounds < 1 {
-		return console.Usage(cmd, "use 1 or more", "--rounds is %d", o.Rounds)
+		return console.Usage(cmd, "use 1 or more", "--rounds must be at least 1, not %d", o.Rounds)
 	}
 	return o.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
 		d.Rounds = o.Rounds
@@ -38,7 +38,7 @@ func (o *askOptions) run(cmd *cobra.Command, words []string) error {
 	})
 }
 
-// session is one rater at the keys.
+// session is the session of one rater.
 type session struct {
 	host  *console.Host
 	desk  *labelling.Desk
@@ -46,10 +46,10 @@ type session struct {
 	said  int
 }
 
-// ahead is how many questions are asked for at a time.
+// ahead is the number of questions to load at a time.
 const ahead = 50
 
-// run asks until there is nothing left, or the rater has enough.
+// run asks until all questions are answered or the rater quits.
 func (s *session) run(ctx context.Context) error {
 	var before *labelling.Item
 	for {
@@ -86,11 +86,10 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// again asks once more about the one before, unless the rater thinks better of
-// it.
+// again repeats the previous question, unless the rater quits it.
 func (s *session) again(ctx context.Context, before *labelling.Item) error {
 	if before == nil {
-		_, err := fmt.Fprintln(s.host.Stdout, "there is none before")
+		_, err := fmt.Fprintln(s.host.Stdout, "there is no previous question")
 		return err
 	}
 	key, err := s.ask(ctx, before, "again")
@@ -100,28 +99,28 @@ func (s *session) again(ctx context.Context, before *labelling.Item) error {
 	return s.say(ctx, before, key)
 }
 
-// end says what was done, of a queue the first few of which are answered.
+// end prints the progress; answered counts the answered questions of queue q.
 func (s *session) end(q labelling.Queue, answered int) error {
 	if q.Total == 0 {
 		fmt.Fprintln(s.host.Stderr, nothing[s.desk.Mode])
 	}
-	_, err := fmt.Fprintf(s.host.Stdout, "%d labelled by %s now, %d left\n", s.said, s.rater, q.Total-q.Done-answered)
+	_, err := fmt.Fprintf(s.host.Stdout, "%d labeled by %s in this session, %d left\n", s.said, s.rater, q.Total-q.Done-answered)
 	return err
 }
 
-// nothing says why there is nothing to ask.
+// nothing explains why there are no questions.
 var nothing = map[labelling.Mode]string{
-	labelling.Pairs:  "no two traces of one task are chosen: merit traces query --by task says what there is; --mode thumbs needs no tasks",
-	labelling.Thumbs: "no trace is chosen: merit traces query --by task says what there is",
+	labelling.Pairs:  "no two matching traces have the same task: count them with merit traces query --by task, or use --mode thumbs, which needs no tasks",
+	labelling.Thumbs: "no traces match: count all with merit traces query --by task",
 }
 
-// choices are what keys mean.
+// choices maps keys to choices.
 var choices = map[labelling.Mode]map[byte]labelling.Choice{
 	labelling.Pairs:  {'1': labelling.Left, '2': labelling.Right, '=': labelling.Tie, 's': labelling.Skip},
 	labelling.Thumbs: {'1': labelling.Up, '2': labelling.Down, 's': labelling.Skip},
 }
 
-// say keeps an answer. A trace that is gone meanwhile is no reason to end.
+// say stores an answer. It ignores an answer for a trace that was removed meanwhile.
 func (s *session) say(ctx context.Context, item *labelling.Item, key byte) error {
 	l := labelling.Label{Rater: s.rater, Left: item.Left.ID, Choice: choices[s.desk.Mode][key]}
 	if item.Right != nil {
@@ -135,10 +134,10 @@ func (s *session) say(ctx context.Context, item *labelling.Item, key byte) error
 	return err
 }
 
-// gone is the key of a question about traces that were pruned meanwhile.
+// gone is the key for a question about traces that were removed meanwhile.
 const gone = 0
 
-// ask shows a question until a key answers it; q is also the end of input.
+// ask shows a question until a key answers it; the end of input counts as q.
 func (s *session) ask(ctx context.Context, item *labelling.Item, place string) (byte, error) {
 	full := false
 	for {
@@ -168,13 +167,13 @@ func (s *session) ask(ctx context.Context, item *labelling.Item, place string) (
 
 func (s *session) keys() []string {
 	if s.desk.Mode == labelling.Thumbs {
-		return []string{"1 good", "2 not good", "s skip", "u back", "f all of it", "q quit"}
+		return []string{"1 good", "2 not good", "s skip", "u back", "f show all", "q quit"}
 	}
-	return []string{"1 left", "2 right", "= neither", "s skip", "u back", "f all of it", "q quit"}
+	return []string{"1 left", "2 right", "= neither", "s skip", "u back", "f show all", "q quit"}
 }
 
-// key reads a key: from a terminal as it is pressed, else a character that is
-// no white space. The terminal is as it was whenever something is printed.
+// key reads a key: from a terminal as it is pressed, otherwise the next character that
+// is not white space. It restores the mode of the terminal before anything is printed.
 func (s *session) key() (byte, error) {
 	if f, ok := s.host.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if before, err := term.MakeRaw(int(f.Fd())); err == nil {

@@ -1,5 +1,5 @@
-// Package labelcmd holds the verbs of merit traces label: flags, keys and a screen, over
-// internal/labels/labelling.
+// Package labelcmd implements the commands of merit traces label: flags, keys and the screen.
+// It calls internal/labels/labelling.
 package labelcmd
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// place is where the verbs work.
+// place is the store and mode that the commands use.
 type place struct {
 	host    *console.Host
 	address string
 	mode    string
 }
 
-// NewCmd is the verb label with the verbs below it.
+// NewCmd returns the label command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &askOptions{place: &place{host: h}, Rounds: 3}
 	cmd := console.Verb(&cobra.Command{
@@ -34,7 +34,7 @@ asks for a key:
 
   pairs    1 the left is better   2 the right is better   = neither
   thumbs   1 good                 2 not good
-  both     s skip   u undo the last answer   f show all of it   q quit
+  both     s skip   u undo the last answer   f show all   q quit
 
 It saves each answer at once, and a rater who returns continues where they left off. All
 raters see the same traces in the same order. The query selects the traces, as in merit
@@ -52,11 +52,11 @@ label agreement shows how far raters agree.`,
 	return cmd
 }
 
-// desk opens the store and calls f with the desk that the words choose.
+// desk opens the store and calls f with a desk for the traces that match the words.
 func (p *place) desk(ctx context.Context, cmd *cobra.Command, words []string, f func(*labelling.Desk) error) error {
 	mode := labelling.Mode(p.mode)
 	if !slices.Contains([]labelling.Mode{labelling.Pairs, labelling.Thumbs}, mode) {
-		return console.Usage(cmd, "use pairs or thumbs", "--mode is %q", p.mode)
+		return console.Usage(cmd, "use pairs or thumbs", "--mode must be pairs or thumbs, not %q", p.mode)
 	}
 	q, err := trace.ParseQuery(strings.Join(words, " "), p.host.Now())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/labels/labelling"
 )
 
-// newAgreementCmd is the verb label agreement.
+// newAgreementCmd returns merit traces label agreement.
 func newAgreementCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "agreement [QUERY...]",
@@ -55,7 +55,7 @@ func percent(share float64, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
-// newScoresCmd is the verb label scores.
+// newScoresCmd returns merit traces label scores.
 func newScoresCmd(p *place) *cobra.Command {
 	var write bool
 	cmd := console.Verb(&cobra.Command{
@@ -122,7 +122,7 @@ func printScores(h *console.Host, all []labelling.Standing, write bool, written 
 	return nil
 }
 
-// newListCmd is the verb label list.
+// newListCmd returns merit traces label list.
 func newListCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [QUERY...]",

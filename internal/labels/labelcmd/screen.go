@@ -14,12 +14,12 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// mostLines is how many lines of a trace are shown unless all are asked for:
-// the last ones, which say how it came out.
+// mostLines is the number of lines of a trace to show by default: the last ones, which
+// show the result.
 const mostLines = 30
 
-// show prints what is to be judged: what two traces have in common once, above
-// the rest side by side.
+// show prints the question: what two traces have in common once, and the rest side by
+// side.
 func (s *session) show(ctx context.Context, item *labelling.Item, place string, full bool) error {
 	style := s.host.OutStyle()
 	var out strings.Builder
@@ -64,7 +64,7 @@ func (s *session) width() int {
 	return 100
 }
 
-// told is a trace as paragraphs: what was said, by whom.
+// told returns a trace as paragraphs with their speakers.
 func told(t *trace.Trace) []string {
 	var all []string
 	for _, m := range t.Trajectory().Messages {
@@ -80,7 +80,7 @@ func told(t *trace.Trace) []string {
 	if len(all) > 0 {
 		return all
 	}
-	for i := range t.All { // nothing was said to a model: what else was done
+	for i := range t.All { // without model calls, show the other actions
 		if text := t.All[i].Text; text != "" {
 			all = append(all, terminal.Clean(t.All[i].Agent+": "+text))
 		}
@@ -99,14 +99,14 @@ func lines(paragraphs []string, width int) []string {
 	return out
 }
 
-// wrap breaks a line, between words if it can.
+// wrap breaks a line, between words if possible.
 func wrap(line string, width int) []string {
 	var out []string
 	var now strings.Builder
 	used := 0
 	for word := range strings.SplitAfterSeq(line, " ") {
 		for used+uniseg.StringWidth(strings.TrimRight(word, " ")) > width {
-			if used == 0 { // longer than a line
+			if used == 0 { // a word that is longer than a line
 				head := prefix(word, width)
 				out, word = append(out, head), word[len(head):]
 				continue
@@ -121,7 +121,7 @@ func wrap(line string, width int) []string {
 	return append(out, strings.TrimRight(now.String(), " "))
 }
 
-// prefix is as much of s as has width columns, one character at least.
+// prefix returns the part of s that fits into width columns, but at least one character.
 func prefix(s string, width int) string {
 	used, n, state := 0, 0, -1
 	for rest := s; rest != ""; {
@@ -136,13 +136,13 @@ func prefix(s string, width int) string {
 	return s[:n]
 }
 
-// cut leaves the last lines.
+// cut returns the last lines.
 func cut(lines []string, full bool) []string {
 	if full || len(lines) <= mostLines {
 		return lines
 	}
 	left := len(lines) - mostLines
-	return append([]string{fmt.Sprintf("… %d lines before (f shows them)", left)}, lines[left:]...)
+	return append([]string{fmt.Sprintf("… %d earlier lines (f shows them)", left)}, lines[left:]...)
 }
 
 // beside prints two columns.

@@ -1,10 +1,9 @@
-// Package labelling asks people about traces, and makes rewards of what they
-// say: what merit traces label in the terminal and the pages of merit ui both call.
+// Package labelling asks people to label traces, and turns labels into rewards. Both
+// merit traces label in the terminal and the pages of merit ui use it.
 //
-// A label is a reward span of the trace that it is about. A thumb is a score of
-// the whole trace, 1 or 0, by the rater; a pair has no score, only a winner:
-// scores come from all pairs of a task together, by Scores, and are written
-// like any other reward by Write.
+// A label is a reward span of its trace. A thumb is a score of the whole trace, 1 or
+// 0, by the rater. A pair has no score, only a winner: Scores computes scores from all
+// pairs of a task, and Write stores them like any other reward.
 package labelling
 
 import (
@@ -24,29 +23,29 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Mode is what raters are asked.
+// Mode is the kind of question.
 type Mode string
 
-// The closed set of modes.
+// The modes.
 const (
 	Pairs  Mode = "pairs"  // which of two traces of one task is better
 	Thumbs Mode = "thumbs" // whether a trace is good
 )
 
-// Choice is what a rater said.
+// Choice is an answer of a rater.
 type Choice string
 
-// The closed set of choices.
+// The choices.
 const (
-	Left  Choice = "left"  // of a pair, the one that was shown first
-	Right Choice = "right" // of a pair, the other one
+	Left  Choice = "left"  // of a pair, the trace that was shown first
+	Right Choice = "right" // of a pair, the other trace
 	Tie   Choice = "tie"   // of a pair: neither is better
 	Up    Choice = "up"    // good
 	Down  Choice = "down"  // not good
-	Skip  Choice = "skip"  // of both: cannot say; it is not asked again
+	Skip  Choice = "skip"  // in both modes: cannot say; the question is not repeated
 )
 
-// Choices returns what can be said in a mode.
+// Choices returns the possible answers in a mode.
 func (m Mode) Choices() []Choice {
 	if m == Thumbs {
 		return []Choice{Up, Down, Skip}
@@ -54,54 +53,53 @@ func (m Mode) Choices() []Choice {
 	return []Choice{Left, Right, Tie, Skip}
 }
 
-// Names of the reward spans that are labels, and of those that Write makes.
+// Names of the reward spans that are labels, and of those that Write creates.
 const (
 	NameThumb    = "thumb"
 	NamePair     = "pair"
-	NameStrength = "bradley-terry" // By as well: no person says it
+	NameStrength = "bradley-terry" // also the value of By: it is not a person's label
 )
 
-// Desk is where traces are labelled. Its methods may be called from several
-// goroutines; they keep nothing but what is in the store.
+// Desk asks for and stores labels. Its methods are safe for concurrent use; it keeps no
+// state outside of the store.
 type Desk struct {
 	Store *store.Store
-	Query trace.Query // the traces to be labelled; Limit and After count for nothing
+	Query trace.Query // the traces to label; Limit and After are ignored
 	Mode  Mode
-	// Rounds is in how many pairs the queue puts each trace with another one,
-	// and that one with it: 3 if it is 0, which gives most traces 6 pairs.
+	// Rounds is the number of pairs in which each trace comes first; 0 means 3, which
+	// puts most traces into 6 pairs.
 	Rounds int
-	Now    func() time.Time // nil is time.Now
+	Now    func() time.Time // nil means time.Now
 }
 
-// Item is one question to a rater.
+// Item is one question for a rater.
 type Item struct {
 	Task  string      `json:"task"`
 	Left  trace.Head  `json:"left"`
 	Right *trace.Head `json:"right,omitempty"` // nil for thumbs
 }
 
-// Label is what a rater said of an item.
+// Label is a rater's answer for an item.
 type Label struct {
 	Rater  string    `json:"rater"`
 	Left   string    `json:"left"`            // a trace's id
 	Right  string    `json:"right,omitempty"` // of a pair
 	Choice Choice    `json:"choice"`
-	Task   string    `json:"task,omitempty"` // filled when labels are read
-	At     time.Time `json:"at"`             // filled by Say
+	Task   string    `json:"task,omitempty"` // set when labels are read
+	At     time.Time `json:"at"`             // set by Say
 }
 
-// attribute is the name under which a pair's span has the rest of its label.
+// attribute is the attribute of a pair's span that holds the rest of its label.
 const attribute = "label"
 
-// compared is the outcome of a pair, which is no score, and skipped that of
-// what a rater could not say.
+// compared is the outcome of a pair, which has no score, and skipped that of a skipped
+// question.
 const (
 	compared = "compared"
 	skipped  = "skipped"
 )
 
-// Say writes a label. What the rater said before of the same traces is
-// replaced.
+// Say stores a label. It replaces the rater's earlier label for the same traces.
 func (d *Desk) Say(ctx context.Context, l Label) error {
 	if err := d.check(l); err != nil {
 		return err
@@ -123,25 +121,25 @@ func (d *Desk) Say(ctx context.Context, l Label) error {
 func (d *Desk) check(l Label) error {
 	var wrong []string
 	if strings.TrimSpace(l.Rater) == "" || len(l.Rater) > trace.MaxName {
-		wrong = append(wrong, fmt.Sprintf("the rater's name is %.64q", l.Rater))
+		wrong = append(wrong, fmt.Sprintf("%.64q is not a valid rater name", l.Rater))
 	}
 	if !slices.Contains(d.mode().Choices(), l.Choice) {
-		wrong = append(wrong, fmt.Sprintf("the choice is %.64q; use one of %v", l.Choice, d.mode().Choices()))
+		wrong = append(wrong, fmt.Sprintf("%.64q is not a choice; use one of %v", l.Choice, d.mode().Choices()))
 	}
 	if (l.Right != "") != (d.mode() == Pairs) || l.Left == "" || l.Left == l.Right {
-		wrong = append(wrong, fmt.Sprintf("the traces are %.130q and %.130q; %s need %s", l.Left, l.Right, d.mode(), map[Mode]string{Pairs: "two", Thumbs: "one"}[d.mode()]))
+		wrong = append(wrong, fmt.Sprintf("got traces %.130q and %.130q, but %s need %s", l.Left, l.Right, d.mode(), map[Mode]string{Pairs: "two", Thumbs: "one"}[d.mode()]))
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "label", What: strings.Join(wrong, "; "), Hint: "correct what sends it"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "label", What: strings.Join(wrong, "; "), Hint: "correct the client that sent it"}
 }
 
-// exists keeps labels from making traces.
+// exists prevents labels for traces that are not in the store.
 func (d *Desk) exists(ctx context.Context, id string) error {
 	page, err := d.Store.List(ctx, trace.Query{IDs: []string{id}, Limit: 1})
 	if err == nil && len(page.Heads) == 0 {
-		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace of this id", Hint: "it may have been pruned; go on with the next"}
+		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace with this id", Hint: "continue with the next trace; this one may have been pruned"}
 	}
 	return err
 }
@@ -165,7 +163,7 @@ func (c Choice) mirrored() Choice {
 	return c
 }
 
-// span is the label as it is kept, in its left trace.
+// span returns the label as a span of its left trace.
 func (l *Label) span(now time.Time) trace.Span {
 	s := trace.Span{Trace: l.Left, ID: "label." + digest(l.Rater, l.Right), Kind: trace.KindReward, Start: now, End: now, Status: trace.StatusOK}
 	s.Reward = &trace.Reward{By: l.Rater}
@@ -181,7 +179,7 @@ func (l *Label) span(now time.Time) trace.Span {
 	return s
 }
 
-// kept is what a pair's span says beside its trace and rater.
+// kept is the part of a pair's label that is in an attribute.
 type kept struct {
 	Other  string `json:"other"`
 	Choice Choice `json:"choice"`
@@ -212,8 +210,8 @@ func labelOf(h *trace.Head, s *trace.Span) (l Label, ok bool) {
 	return l, true
 }
 
-// Labels returns what was said in the desk's mode about its traces, by trace in
-// the order of the store, then by other trace and rater.
+// Labels returns all labels in the desk's mode for its traces: by trace in the order of
+// the store, then by other trace and rater.
 func (d *Desk) Labels(ctx context.Context) ([]Label, error) {
 	var all []Label
 	err := d.Store.Rewards(ctx, d.query(), func(h *trace.Head, s *trace.Span) error {
@@ -231,7 +229,7 @@ func (d *Desk) query() trace.Query {
 	return q
 }
 
-// digest is a short name for words, the same everywhere.
+// digest returns a short digest of words.
 func digest(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	return hex.EncodeToString(sum[:8])

@@ -8,21 +8,21 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Queue is what a rater is asked next.
+// Queue holds the next questions for a rater.
 type Queue struct {
 	Items []Item `json:"items"`
-	Done  int    `json:"done"`  // what the rater has said already, of Total
-	Total int    `json:"total"` // all there is to ask
+	Done  int    `json:"done"`  // questions that the rater has answered
+	Total int    `json:"total"` // all questions
 }
 
-// Queue returns the next questions to a rater, at most limit of them. All
-// raters are asked the same in the same order, which does not depend on when
-// traces came, so that what they say can be compared; which of two traces is on
-// the left differs between raters, so that a liking for one side does not count.
+// Queue returns the next questions for a rater, at most limit of them. All raters get
+// the same questions in the same order, independent of when traces arrived, so that
+// their answers can be compared. Which of two traces is on the left differs between
+// raters, so that a preference for one side does not matter.
 //
-// Pairs come in rounds: in the first each trace of a task is beside the next
-// one, around a circle, which joins all of them; later rounds put further ones
-// together.
+// Pairs come in rounds. The first round pairs each trace of a task with the next one,
+// in a circle, which connects all of them; later rounds pair traces that are further
+// apart.
 func (d *Desk) Queue(ctx context.Context, rater string, limit int) (Queue, error) {
 	tasks, err := d.tasks(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Desk) Queue(ctx context.Context, rater string, limit int) (Queue, error
 
 func ordered(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
-// shown puts one of the two on the left.
+// shown decides which of the two traces is on the left.
 func (i Item) shown(rater string) Item {
 	if i.Right == nil {
 		return i
@@ -71,8 +71,8 @@ func (i Item) shown(rater string) Item {
 	return i
 }
 
-// tasks are the heads that the desk is about, by task, in an order that says
-// nothing.
+// tasks returns the heads of the selected traces, by task, in an order that is
+// unrelated to quality.
 func (d *Desk) tasks(ctx context.Context) ([][]trace.Head, error) {
 	by := map[string][]trace.Head{}
 	err := d.Store.Heads(ctx, d.query(), 1000, func(heads []trace.Head) error {
@@ -99,7 +99,7 @@ func byDigest[T any](all []T, name func(T) string) {
 	})
 }
 
-// items are all questions, in their order.
+// items returns all questions, in order.
 func (d *Desk) items(tasks [][]trace.Head) []Item {
 	var all []Item
 	if d.mode() == Thumbs {
@@ -120,11 +120,11 @@ func (d *Desk) items(tasks [][]trace.Head) []Item {
 		for _, heads := range tasks {
 			n := len(heads)
 			if heads[0].Task == "" || 2*round > n {
-				continue // traces without a task are of no one task
+				continue // traces without a task have nothing in common
 			}
 			for i := range heads {
 				if 2*round == n && i >= round {
-					break // the pair is there from its other side
+					break // the pair exists from its other side
 				}
 				all = append(all, Item{Task: heads[i].Task, Left: heads[i], Right: &heads[(i+round)%n]})
 			}

@@ -11,16 +11,16 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Between is how far two raters agree.
+// Between is the agreement of two raters.
 type Between struct {
 	A string `json:"a"`
 	B string `json:"b"`
 	label.Agreement
 }
 
-// Agreement compares every two raters by what both have rated and neither
-// skipped, in the order of their names. Two who have nothing in common are in
-// it, with 0 items.
+// Agreement compares every two raters on what both have rated and neither skipped, in
+// the order of their names. Two raters without common items are included, with 0
+// items.
 func (d *Desk) Agreement(ctx context.Context) ([]Between, error) {
 	labels, err := d.Labels(ctx)
 	if err != nil {
@@ -37,8 +37,8 @@ func (d *Desk) Agreement(ctx context.Context) ([]Between, error) {
 			said[l.Rater] = map[[2]string]Choice{}
 		}
 		key := [2]string{l.Left, l.Right}
-		// Pairs are kept with the lower id on the left. If ids say which is
-		// better, raters would seem to say "right" only.
+		// Pairs are stored with the lower id on the left. If ids were correlated with
+		// quality, raters would seem to use only one of the labels.
 		if l.Right != "" && digest(l.Left, l.Right)[0] < '8' {
 			l.Choice = l.Choice.mirrored()
 		}
@@ -64,16 +64,17 @@ func (d *Desk) Agreement(ctx context.Context) ([]Between, error) {
 	return out, nil
 }
 
-// Standing is what the pairs of a task say of one trace.
+// Standing is the score of one trace from the pairs of its task.
 type Standing struct {
 	Trace string `json:"trace"`
 	Task  string `json:"task"`
 	label.Strength
 }
 
-// Scores gives scores to the traces that were compared, by the model of Bradley
-// and Terry for each task by itself: tasks by name, the best of each first.
-// Parts are numbered within a task; scores of two parts cannot be compared.
+// Scores computes scores of the traces that were compared, with the model of Bradley
+// and Terry for each task separately. Tasks are sorted by name, and each task's traces
+// from best to worst. Parts are numbered within a task; scores of different parts are
+// not comparable.
 func (d *Desk) Scores(ctx context.Context) ([]Standing, error) {
 	pairs := *d
 	pairs.Mode = Pairs
@@ -98,7 +99,7 @@ func (d *Desk) Scores(ctx context.Context) ([]Standing, error) {
 	return out, nil
 }
 
-// standings are those of one task.
+// standings returns the scores for one task.
 func standings(task string, labels []Label) ([]Standing, error) {
 	number := map[string]int{}
 	for _, l := range labels {
@@ -127,9 +128,9 @@ func standings(task string, labels []Label) ([]Standing, error) {
 	return out, nil
 }
 
-// Write keeps scores as rewards of their traces, in place of those of an
-// earlier Write. It returns how many were written: traces that are gone are
-// left out.
+// Write stores scores as rewards of their traces, and replaces those of an earlier
+// Write. It returns the number of rewards written: it skips traces that no longer
+// exist.
 func (d *Desk) Write(ctx context.Context, scores []Standing) (int, error) {
 	now := d.now()
 	var spans []trace.Span

@@ -1,7 +1,7 @@
-// Package labelspage has the page of merit ui on which people say what traces are
-// worth: which of two is better, or whether one is good, by one key each; and
-// what raters said together, their agreement and the scores that follow.
+// Package labelspage implements the page of merit ui on which people label traces: they
+// choose the better of two, or judge a single one, with one key each. It also shows the
+// results: the agreement of raters, and the resulting scores.
 //
-// Raters see what agents did, not how it was rewarded: a score beside it would
-// be what they say.
+// Raters see what agents did, but not their rewards, because a visible score would
+// influence the label.
 package labelspage

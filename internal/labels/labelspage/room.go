@@ -20,8 +20,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Room returns the page on which a store's traces are labelled. Who may write
-// is the frame's to say.
+// Room returns the page for labeling the traces of a store. The ui package checks who
+// may write.
 func Room(s *store.Store) ui.Room {
 	p := pages{s}
 	return ui.Room{
@@ -42,7 +42,7 @@ type pages struct{ store *store.Store }
 
 func (p pages) page(*http.Request) (ui.View, error) { return ui.View{Title: "Labels"}, nil }
 
-// desk is where the traces of a query are labelled.
+// desk returns a desk for the traces of a query.
 func (p pages) desk(query, mode string) (*labelling.Desk, error) {
 	q, err := trace.ParseQuery(query, time.Now())
 	if err != nil {
@@ -53,7 +53,7 @@ func (p pages) desk(query, mode string) (*labelling.Desk, error) {
 		m = labelling.Pairs
 	}
 	if !slices.Contains([]labelling.Mode{labelling.Pairs, labelling.Thumbs}, m) {
-		return nil, ui.Wrong("mode", fmt.Sprintf("is %.40q", mode), "use pairs or thumbs")
+		return nil, ui.Wrong("mode", fmt.Sprintf("%.40q is not a mode", mode), "use pairs or thumbs")
 	}
 	return &labelling.Desk{Store: p.store, Query: q, Mode: m}, nil
 }
@@ -65,14 +65,14 @@ type Item struct {
 	Right *tracespage.Row `json:"right,omitempty"` // nil for thumbs
 }
 
-// Queue is what a rater is asked next.
+// Queue holds the next questions for a rater.
 type Queue struct {
 	Items []Item `json:"items"`
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
 }
 
-// ahead is how many questions a page holds.
+// ahead is the number of questions that a page loads.
 const ahead = 50
 
 func (p pages) queue(r *http.Request) (any, error) {
@@ -93,14 +93,14 @@ func (p pages) queue(r *http.Request) (any, error) {
 	return out, err
 }
 
-// unrewarded is a row that does not tell raters what others found.
+// unrewarded returns a row without the rewards, which would influence raters.
 func unrewarded(h *trace.Head) tracespage.Row {
 	row := tracespage.RowOf(h)
 	row.Reward = nil
 	return row
 }
 
-// Results is what raters said together.
+// Results summarizes the labels of all raters.
 type Results struct {
 	Labels    int                  `json:"labels"`
 	Raters    []Rater              `json:"raters"` // by name
@@ -108,7 +108,7 @@ type Results struct {
 	Scores    []labelling.Standing `json:"scores"` // of pairs; empty for thumbs
 }
 
-// Rater is how much one has said.
+// Rater counts the labels of one rater.
 type Rater struct {
 	Name   string `json:"name"`
 	Labels int    `json:"labels"`
@@ -145,7 +145,7 @@ func raters(labels []labelling.Label) []Rater {
 	return out
 }
 
-// said is the body of a label.
+// said is the body of a request that stores a label.
 type said struct {
 	Query  string           `json:"q"`
 	Mode   string           `json:"mode"`
@@ -163,7 +163,7 @@ func (p pages) say(r *http.Request) (any, error) {
 	return struct{}{}, d.Say(r.Context(), labelling.Label{Rater: s.Rater, Left: s.Left, Right: s.Right, Choice: s.Choice})
 }
 
-// write makes rewards of the pairs.
+// write stores the scores of pairs as rewards.
 func (p pages) write(r *http.Request) (any, error) {
 	_, d, err := p.read(r)
 	if err != nil {
@@ -184,7 +184,7 @@ func (p pages) read(r *http.Request) (said, *labelling.Desk, error) {
 		err = strictjson.UnmarshalKnown(body, &s)
 	}
 	if err != nil {
-		return s, nil, ui.Wrong("label", "cannot be read: "+err.Error(), "load the page again")
+		return s, nil, ui.Wrong("label", "cannot be read: "+err.Error(), "reload the page")
 	}
 	d, err := p.desk(s.Query, s.Mode)
 	return s, d, err

@@ -13,14 +13,14 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/share"
 )
 
-// played is an action as the environment takes it.
+// played is an action in the form that the environment takes.
 type played struct {
 	share.Action
-	list bool   // it asks for the tools
-	tool string // it calls this one, in the words of the package
+	list bool   // list the tools
+	tool string // call this tool, in the form of the openenv package
 }
 
-// said is an action as a client writes it.
+// said is an action as a client sends it.
 type said struct {
 	Action    json.RawMessage `json:"action"`
 	Calls     []called        `json:"tool_calls"`
@@ -29,7 +29,7 @@ type said struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// called is a call of a tool: as OpenAI writes it, or name and arguments alone.
+// called is a tool call: in OpenAI's form, or only name and arguments.
 type called struct {
 	ID       string `json:"id"`
 	Function *struct {
@@ -40,18 +40,18 @@ type called struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// fields are those that an action may have.
+// fields lists the fields that an action may have.
 var fields = []string{"action", "tool_calls", "type", "tool_name", "arguments", "metadata"}
 
-// action reads the data of a step.
+// action decodes the data of a step.
 func (s *Server) action(data json.RawMessage) (played, error) {
 	var object map[string]json.RawMessage
 	if strictjson.Unmarshal(data, &object) != nil || object == nil {
-		return played{}, invalid("data", "an action is an object")
+		return played{}, invalid("data", "an action must be an object")
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(fields, key) {
-			return played{}, invalid(key, fmt.Sprintf("an action has no field %.60q: %s", key, s.wanted()))
+			return played{}, invalid(key, fmt.Sprintf("%.60q is not a field of an action: %s", key, s.wanted()))
 		}
 	}
 	var a said
@@ -73,10 +73,10 @@ func (s *Server) action(data json.RawMessage) (played, error) {
 	return s.choose(a.Action)
 }
 
-// choose reads an index, or a text, which the configuration's way of parsing
-// takes the action from.
+// choose decodes an index, or a text from which the configured parser takes the
+// action.
 func (s *Server) choose(raw json.RawMessage) (played, error) {
-	var index *int // nil: it is null, which is no action and not the first
+	var index *int // nil means null, which is not an action
 	if n := len(s.spec.Actions); n > 0 && strictjson.Unmarshal(raw, &index) == nil && index != nil {
 		if *index < 0 || *index >= n {
 			return played{}, invalid("action", fmt.Sprintf("%d is not an index from 0 to %d", *index, n-1))
@@ -94,7 +94,7 @@ func (s *Server) choose(raw json.RawMessage) (played, error) {
 	return s.take(found), nil
 }
 
-// calls reads calls of tools.
+// calls decodes tool calls.
 func (s *Server) calls(list []called) (played, error) {
 	if len(s.spec.Tools) == 0 {
 		return played{}, invalid("tool_calls", "the environment has no tools: "+s.wanted())
@@ -107,7 +107,7 @@ func (s *Server) calls(list []called) (played, error) {
 		}
 		text := string(arguments)
 		var quoted string
-		if strictjson.Unmarshal(arguments, &quoted) == nil { // OpenAI has them as a text
+		if strictjson.Unmarshal(arguments, &quoted) == nil { // OpenAI sends them as a text
 			text = quoted
 		}
 		calls = append(calls, rl.ToolCall{ID: c.ID, Type: "function", Function: rl.FunctionCall{Name: name, Arguments: text}})
@@ -119,7 +119,7 @@ func (s *Server) calls(list []called) (played, error) {
 	return s.take(found), nil
 }
 
-// take hands an action to the environment as a rollout does.
+// take parses an action as a rollout does.
 func (s *Server) take(a rl.Action) played {
 	if len(s.spec.Actions) > 0 {
 		i := int(a.Choice)
@@ -130,7 +130,7 @@ func (s *Server) take(a rl.Action) played {
 	}
 	if a.Kind == rl.ActionTool {
 		raw, err := json.Marshal(a.ToolCalls)
-		if err != nil { // texts only
+		if err != nil { // only for texts
 			panic(err)
 		}
 		return played{Action: share.Action{Text: string(raw)}}
@@ -138,7 +138,7 @@ func (s *Server) take(a rl.Action) played {
 	return played{Action: share.Action{Text: a.Text}}
 }
 
-// wanted says what an action looks like.
+// wanted describes the format of an action.
 func (s *Server) wanted() string {
 	switch {
 	case len(s.spec.Actions) > 0:

@@ -9,26 +9,26 @@ import (
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
-// Config says how an environment is served. Keys in problems are the names of
-// the command's flags.
+// Config configures the server of an environment. Problems name the keys like the
+// command's flags.
 type Config struct {
 	Listen     string             // HOST:PORT
-	KeyEnv     string             // environment variable with the key that clients send; "" = no key
-	Processes  int                // how many of the environment, each with environment.slots sessions
+	KeyEnv     string             // environment variable with the key that clients send; "" requires none
+	Processes  int                // number of processes, each with environment.slots sessions
 	Split      string             // train, validation or test
-	Idle       time.Duration      // a session that asks for nothing for so long ends; 0 = never
-	Drain      time.Duration      // what was asked before the end may take so long
-	MaxMessage int64              // bytes that a client may send at once
-	TextOnly   bool               // observations without anchor and features
-	TLS        certificates.Files // without them the server speaks in the clear
+	Idle       time.Duration      // maximum time between requests of a session; 0 means no limit
+	Drain      time.Duration      // shutdown grace period
+	MaxMessage int64              // maximum bytes of a message from a client
+	TextOnly   bool               // omit anchor and features from observations
+	TLS        certificates.Files // without them the server does not encrypt
 }
 
-// DefaultConfig listens on this machine only.
+// DefaultConfig returns a server on this machine.
 func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:8000", Processes: 1, Split: train.SplitTrain, Idle: 15 * time.Minute, Drain: 10 * time.Second, MaxMessage: 1 << 20}
 }
 
-// Validate returns everything that is wrong with c.
+// Validate returns every problem of c.
 func (c Config) Validate() []error {
 	var p fault.Problems
 	httpd.CheckListen(&p, "--listen", c.Listen, c.KeyEnv != "", "--key-env", "use the environment")

@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
-// routes are those of the package's server in its mode for simulation, but for
-// tasks and for MCP over HTTP.
+// routes returns the routes of the openenv package's server in simulation mode, except
+// tasks and MCP over HTTP.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /ws", s.guarded(s.socket))
@@ -27,23 +27,23 @@ func (s *Server) routes() http.Handler {
 	return s.local(http.NewCrossOriginProtection().Handler(m))
 }
 
-// local keeps the pages of a browser on this machine out of a server that takes
-// no key and listens here only: a page whose name was made to mean 127.0.0.1 says
-// its own name.
+// local rejects requests from web pages if the server requires no key and listens on
+// this machine only: a page whose host name was rebound to 127.0.0.1 sends its own host
+// name.
 func (s *Server) local(next http.Handler) http.Handler {
 	if s.key != "" {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.who.Check(w, r, true) != 0 {
-			reply(w, http.StatusForbidden, detail{"a server without a key is asked by the name localhost, or by its address"})
+			reply(w, http.StatusForbidden, detail{"a server without a key accepts requests only for localhost or its IP address"})
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// guarded lets only those in who have the key.
+// guarded admits only requests with the key.
 func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 	if s.key == "" {
 		return next
@@ -51,7 +51,7 @@ func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch s.who.Check(w, r, s.who.Right(httpd.Bearer(r.Header))) {
 		case http.StatusTooManyRequests:
-			reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
+			reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's key, and retry in a second"})
 		case http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			reply(w, http.StatusUnauthorized, detail{"send the server's key: Authorization: Bearer KEY"})
@@ -61,7 +61,7 @@ func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// detail is how the package's server says over HTTP what is wrong.
+// detail is the form of errors over HTTP of the openenv package's server.
 type detail struct {
 	Detail any `json:"detail"`
 }
@@ -71,7 +71,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(body) // the client is gone if it fails
+	_ = e.Encode(body) // an error means that the client has disconnected
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
@@ -94,8 +94,8 @@ func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, shape.Metadata{Name: s.spec.Name, Version: &s.spec.Version, Description: description})
 }
 
-// once answers a request over HTTP, which has an environment of its own for as
-// long as it takes, as with the package's server.
+// once answers a request over HTTP with a new environment that exists only for this
+// request, like the openenv package's server.
 func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxMessage))
@@ -104,12 +104,12 @@ func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, err
 			return
 		}
 		if err != nil {
-			reply(w, http.StatusRequestTimeout, detail{"the body did not come within " + patience.String()})
+			reply(w, http.StatusRequestTimeout, detail{"the body did not arrive within " + patience.String()})
 			return
 		}
 		var object map[string]json.RawMessage
 		if len(body) > 0 && shape.DecodeBody(body, &object) != nil {
-			reply(w, http.StatusUnprocessableEntity, detail{"the body is no object of JSON"})
+			reply(w, http.StatusUnprocessableEntity, detail{"the body is not a JSON object"})
 			return
 		}
 		seat, err := s.pool.Open()
@@ -136,8 +136,8 @@ func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, err
 	}
 }
 
-// stepOnce plays the first step of the episode that the body's seed begins: an
-// environment of Merit knows no step before a reset.
+// stepOnce plays the first step of the episode with the seed in the body, because an
+// environment of Merit requires a reset before a step.
 func stepOnce(p *player, r *http.Request, body json.RawMessage) (any, error) {
 	var said struct {
 		Action json.RawMessage `json:"action"`

@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/share"
 )
 
-// player is the episodes of a session.
+// player plays the episodes of a session.
 type player struct {
 	server *Server
 	seat   *share.Session
@@ -52,8 +52,7 @@ func encoded(r *shape.Result, err error) ([]byte, error) {
 	return shape.Encode(shape.Observation, r.Encode()), nil
 }
 
-// reset begins an episode: that of the seed in data, or of one that has not been
-// played yet.
+// reset starts an episode with the seed in data or, without one, with a new seed.
 func (p *player) reset(ctx context.Context, data json.RawMessage) (*shape.Result, error) {
 	said, err := shape.DecodeReset(data)
 	if err != nil {
@@ -81,7 +80,7 @@ func (p *player) reset(ctx context.Context, data json.RawMessage) (*shape.Result
 	}
 	for _, e := range f.Events {
 		if task := new(rl.Task); e.Kind == env.EventTask && strictjson.Unmarshal([]byte(e.Message), task) == nil && len(task.Messages) > 0 {
-			o["messages"] = task.Messages // its ground truth is for rewards, not for who plays
+			o["messages"] = task.Messages // the ground truth is for rewards, not for the player
 		}
 	}
 	return result, nil
@@ -117,7 +116,7 @@ func (p *player) step(ctx context.Context, data json.RawMessage) (*shape.Result,
 	return result, nil
 }
 
-// legal are the names of the actions that are available.
+// legal returns the names of the available actions.
 func (p *player) legal() []string {
 	names := []string{}
 	for i, m := range p.mask {
@@ -128,7 +127,7 @@ func (p *player) legal() []string {
 	return names
 }
 
-// result makes the server's answer of a frame. The second value is its
+// result converts a frame to the server's answer. The second value is its
 // observation.
 func (p *player) result(f *share.Frame) (*shape.Result, map[string]any) {
 	o := map[string]any{"text": f.Text}
@@ -174,7 +173,7 @@ func (p *player) result(f *share.Frame) (*shape.Result, map[string]any) {
 	if p.metrics != nil {
 		metadata["metrics"] = p.metrics
 	}
-	o["metadata"] = metadata // the package has it in both places
+	o["metadata"] = metadata // the openenv package has it in both places
 	return &shape.Result{Observation: o, Done: p.done, Metadata: metadata}, o
 }
 
@@ -183,7 +182,7 @@ type toolResult struct {
 	Content string `json:"content"`
 }
 
-// listTools answers the action of that name, which is no step.
+// listTools answers the action list_tools, which is not a step.
 func (p *player) listTools() (*shape.Result, error) {
 	tools, err := shape.ToolsFrom(p.server.spec.Tools)
 	if err != nil {
@@ -192,7 +191,7 @@ func (p *player) listTools() (*shape.Result, error) {
 	return &shape.Result{Observation: map[string]any{"tools": tools, "metadata": map[string]any{}}, Done: p.done}, nil
 }
 
-// state is what the session is in.
+// state returns the state of the session.
 func (p *player) state() map[string]any {
 	state := map[string]any{"episode_id": nil, "step_count": p.steps, "seed": nil, "done": p.done, "environment": p.server.spec.Name}
 	if p.episode != "" {
@@ -201,7 +200,7 @@ func (p *player) state() map[string]any {
 	return state
 }
 
-// failure is what a client hears of an error.
+// failure converts an error to the form that clients receive.
 func (s *Server) failure(err error) *shape.Failure {
 	var own *shape.Failure
 	if errors.As(err, &own) {
@@ -223,7 +222,7 @@ func (s *Server) failure(err error) *shape.Failure {
 	return &shape.Failure{Code: shape.ExecutionError, Message: message}
 }
 
-// invalid is the failure of an action or of a parameter.
+// invalid returns the failure for an invalid action or parameter.
 func invalid(at, what string) *shape.Failure {
 	return &shape.Failure{Code: shape.ValidationError, Message: "Invalid message: " + what, Errors: []shape.Detail{{Type: "value_error", Loc: []string{at}, Msg: what}}}
 }

@@ -4,7 +4,7 @@ import "github.com/merit-rl/merit/internal/openenv/shape"
 
 type object = map[string]any
 
-// schemas describes actions, observations and state.
+// schemas returns the schemas of actions, observations and state.
 func (s *Server) schemas() shape.Schema {
 	metadata := object{"type": "object", "additionalProperties": true}
 	text := object{"type": "string"}

@@ -1,7 +1,7 @@
-// Package envserver serves any environment of Merit by the protocol of OpenEnv:
-// a session is a WebSocket and has a slot of a plug-in process to itself. What
-// crosses is in internal/openenv/shape, who plays in which slot in internal/openenv/share;
-// this package joins them with a listener.
+// Package envserver serves any environment of Merit over the protocol of OpenEnv. A
+// session is a WebSocket and has its own slot of a plug-in process. The messages are in
+// internal/openenv/shape, and the assignment of sessions to slots in
+// internal/openenv/share; this package connects them with a listener.
 package envserver
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// spare is how many connections there may be besides one for each session:
-// those that are told that the server is full, and requests over HTTP.
+// spare is the number of connections beyond one per session: for clients that are told
+// that the server is full, and for requests over HTTP.
 const spare = 256
 
 // Server serves one environment.
@@ -37,28 +37,28 @@ type Server struct {
 	spec     env.Spec
 	about    host.Found
 	schema   shape.Schema
-	parser   *action.Parser // of texts
-	caller   *action.Parser // of calls of tools
+	parser   *action.Parser // for texts
+	caller   *action.Parser // for tool calls
 	parsed   bool           // a text is searched for the action
 	seed     rl.Seed
-	unseeded atomic.Uint64 // episodes that came without a seed
+	unseeded atomic.Uint64 // episodes without a seed in the request
 	http     *httpd.Server
 	who      httpd.Guard
 
-	stopping context.Context // ends when no new request is taken
+	stopping context.Context // canceled when no new requests are accepted
 	stop     context.CancelFunc
 	sessions sync.WaitGroup
 }
 
-// Options are what neither configuration says.
+// Options are settings that are in neither configuration.
 type Options struct {
-	Logger *slog.Logger            // nil is nobody
-	Getenv func(key string) string // nil is os.Getenv
-	Merit  []merit.Option          // how the environment is found
+	Logger *slog.Logger            // nil discards logs
+	Getenv func(key string) string // nil means os.Getenv
+	Merit  []merit.Option          // options for finding the environment
 }
 
-// Open starts the processes of cfg's environment and listens: sessions wait
-// until Serve is called. The error lists every problem.
+// Open starts the processes of cfg's environment and listens; sessions wait until Serve
+// is called. The error lists every problem.
 func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Server, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -104,17 +104,17 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 	return s, nil
 }
 
-// URL is where the server listens.
+// URL returns the address of the server.
 func (s *Server) URL() string { return s.http.URL() }
 
-// Capacity is how many sessions there may be at one time.
+// Capacity returns the maximum number of concurrent sessions.
 func (s *Server) Capacity() int { return s.pool.Capacity() }
 
-// About says what is served.
+// About describes what is served.
 func (s *Server) About() host.Found { return s.about }
 
-// Serve takes sessions until ctx ends. Then each is answered what it has asked
-// for and ended; if that takes longer than Config.Drain, the error says so.
+// Serve accepts sessions until ctx is canceled. Then it answers pending requests and
+// closes each session. It returns an error if that takes longer than Config.Drain.
 func (s *Server) Serve(ctx context.Context) error {
 	if err := s.http.Serve(ctx); err != nil {
 		return err
@@ -131,14 +131,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-drain.Done():
 		err = drain.Err()
 	}
-	return s.http.Late(err, s.config.Drain, "give --drain more time; the episodes are lost")
+	return s.http.Late(err, s.config.Drain, "raise --drain; the unfinished episodes are lost")
 }
 
-// Close ends the processes. Serve has returned, or was never called.
+// Close stops the processes. Call it after Serve, or instead of Serve.
 func (s *Server) Close() error {
 	var err error
 	if s.http != nil {
-		_ = s.http.Close() // Serve has closed it if it was called
+		_ = s.http.Close() // already closed if Serve was called
 	}
 	if s.pool != nil {
 		err = s.pool.Close()

@@ -252,7 +252,7 @@ func TestHTTP(t *testing.T) {
 		{"/step", `{"action":{"action":"break"}}`, "broken", 500},
 		{"/step", `{"action":{"act":1}}`, `"loc":["act"]`, 422},
 		{"/step", `{}`, "the body has no action", 422},
-		{"/reset", `[`, "no object of JSON", 422},
+		{"/reset", `[`, "not a JSON object", 422},
 	} {
 		status, said := post(c.path, c.body)
 		require.Equal(t, c.status, status, c.body)
@@ -265,7 +265,7 @@ func TestHTTP(t *testing.T) {
 func TestIdleAndFull(t *testing.T) {
 	url, _ := start(t, shop{}, func(c *envserver.Config) { c.Idle = 300 * time.Millisecond })
 	one, two := dial(t, url), dial(t, url)
-	require.Contains(t, one.hear(), "asked for nothing for 300ms")
+	require.Contains(t, one.hear(), "was idle for 300ms")
 	require.Contains(t, two.hear(), "SESSION_ERROR")
 	url, _ = start(t, shop{}, nil)
 	one, two = dial(t, url), dial(t, url)

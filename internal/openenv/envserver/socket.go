@@ -11,15 +11,15 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
-// patience is how long a client may take to receive a message, and to say
-// good-bye.
+// patience is how long a client may take to receive a message, and to close the
+// connection.
 const patience = 10 * time.Second
 
-// socket is one session, from its beginning to its end.
+// socket serves one session from start to end.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	s.sessions.Add(1)
 	defer s.sessions.Done()
-	conn, err := websocket.Accept(w, r, nil) // a page of another origin is refused
+	conn, err := websocket.Accept(w, r, nil) // rejects pages of another origin
 	if err != nil {
 		return // Accept has answered
 	}
@@ -46,12 +46,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		c.listen(life)
 	}()
 	status, reason := c.serve(life)
-	_ = conn.Close(status, reason) // it may be gone
+	_ = conn.Close(status, reason) // the client may have disconnected
 }
 
 var errStopping = &shape.Failure{Code: shape.SessionError, Message: "the server is stopping"}
 
-// connection is a session's side of its WebSocket.
+// connection is the server's side of a session's WebSocket.
 type connection struct {
 	server *Server
 	conn   *websocket.Conn
@@ -59,9 +59,8 @@ type connection struct {
 	asked  chan []byte
 }
 
-// listen takes what arrives, so that pings are answered and a client that leaves
-// is noticed while its step is under way. A client that sends on before it has
-// its answers waits.
+// listen reads messages, so that pings are answered and a disconnect is noticed during a
+// step. A client that sends more before it has its answers must wait.
 func (c *connection) listen(life context.Context) {
 	for {
 		kind, text, err := c.conn.Read(life)
@@ -95,7 +94,7 @@ func (c *connection) serve(life context.Context) (websocket.StatusCode, string) 
 				timer.Reset(c.server.config.Idle)
 			}
 		case <-idle:
-			c.send(shape.Encode(shape.Error, &shape.Failure{Code: shape.SessionError, Message: "the session asked for nothing for " + c.server.config.Idle.String()}))
+			c.send(shape.Encode(shape.Error, &shape.Failure{Code: shape.SessionError, Message: "the session was idle for " + c.server.config.Idle.String()}))
 			return websocket.StatusNormalClosure, "idle"
 		case <-c.server.stopping.Done():
 			return websocket.StatusGoingAway, "the server is stopping"
@@ -105,7 +104,7 @@ func (c *connection) serve(life context.Context) (websocket.StatusCode, string) 
 	}
 }
 
-// answer handles one message. It reports whether the session goes on.
+// answer handles one message. It reports whether the session continues.
 func (c *connection) answer(life context.Context, text []byte) bool {
 	m, err := shape.Decode(text)
 	if err == nil && m.Type == shape.Close {

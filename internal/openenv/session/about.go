@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
-// Get reads the body of an endpoint such as /schema. A server that answers with
-// another status than 200 is a *Refused.
+// Get reads the body of an endpoint such as /schema. If the status is not 200, the error
+// is a *Refused.
 func (s *Server) Get(ctx context.Context, endpoint string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Connect)
 	defer cancel()
@@ -36,15 +36,15 @@ func (s *Server) Get(ctx context.Context, endpoint string, into any) error {
 	case err != nil:
 		return plain(err)
 	case int64(len(text)) > s.MaxMessage:
-		return fmt.Errorf("%s has more than max_message, %d bytes", endpoint, s.MaxMessage)
+		return fmt.Errorf("the body of %s is longer than max_message, %d bytes", endpoint, s.MaxMessage)
 	}
 	if err := shape.DecodeBody(text, into); err != nil {
-		return fmt.Errorf("%s cannot be read: %w", endpoint, err)
+		return fmt.Errorf("cannot read %s: %w", endpoint, err)
 	}
 	return nil
 }
 
-// plain takes URLs and addresses, which the caller names itself, off an error.
+// plain removes URLs and addresses from an error, because the caller adds its own.
 func plain(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -61,8 +61,8 @@ func plain(err error) error {
 	return err
 }
 
-// Full reports whether err says that the server has no room now, or is not there
-// yet: the same may succeed later.
+// Full reports whether err means that the server is full or not started yet, so that a
+// retry may succeed.
 func Full(err error) bool {
 	var f *shape.Failure
 	if errors.As(err, &f) {

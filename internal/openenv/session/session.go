@@ -1,6 +1,6 @@
-// Package session is a client of OpenEnv servers: a session is a WebSocket on
-// which one message is answered before the next is sent. A session that breaks
-// stays broken; its owner opens another.
+// Package session is a client of OpenEnv servers. A session is a WebSocket on which each
+// message is answered before the next is sent. A broken session stays broken; its owner
+// opens another.
 package session
 
 import (
@@ -16,51 +16,50 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
-// Server says where a server is and how to speak to it.
+// Server describes a server and how to connect to it.
 type Server struct {
 	URL        string        // http or https, without the path of an endpoint
-	Header     http.Header   // sent with everything; may hold keys
-	Connect    time.Duration // bounds the opening of a connection
-	MaxMessage int64         // bytes that a message or body may have
-	// Places, if it is not nil, bounds how many connections are opened at one
-	// time by its capacity.
+	Header     http.Header   // sent with every request; may contain keys
+	Connect    time.Duration // maximum time to open a connection
+	MaxMessage int64         // maximum bytes of a message or body
+	// Places, if not nil, limits the number of connections that are being opened at
+	// the same time to its capacity.
 	Places chan struct{}
 }
 
-// client opens connections and asks for bodies. It takes no proxy from
-// anywhere: a plug-in has no environment variables that would name one.
+// client opens connections and reads bodies. It does not use a proxy: a plug-in has no
+// environment variables that would set one.
 var client = &http.Client{
 	Transport:     &http.Transport{DisableCompression: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // keys go nowhere else
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // do not send keys elsewhere
 }
 
-// Session is one connection. It is for one caller at a time.
+// Session is one connection. It is not safe for concurrent use.
 type Session struct {
 	conn    *websocket.Conn
-	replies chan []byte   // what has arrived
-	over    chan struct{} // closed when the reader has ended, and why is set
+	replies chan []byte   // received messages
+	over    chan struct{} // closed after the reader has stopped and set why
 	why     error
 	once    sync.Once
 	broken  bool
 }
 
-// Refused is a server that answers a connection with an HTTP status.
+// Refused is the error of a server that answers with an HTTP error status.
 type Refused struct{ Status int }
 
 // Error implements error.
 func (r *Refused) Error() string {
-	return fmt.Sprintf("the server refuses the connection with status %d %s", r.Status, http.StatusText(r.Status))
+	return fmt.Sprintf("the server refused the connection with status %d %s", r.Status, http.StatusText(r.Status))
 }
 
-// Open connects. That the server has no session left is told by the first
-// answer.
+// Open connects. If the server has no free session, the first answer reports it.
 func (s *Server) Open(ctx context.Context) (*Session, error) {
 	if s.Places != nil {
 		select {
 		case s.Places <- struct{}{}:
 			defer func() { <-s.Places }()
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waited for other connections to open: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("while waiting for other connections to open: %w", context.Cause(ctx))
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, s.Connect)
@@ -81,26 +80,26 @@ func (s *Server) Open(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
-// read takes what arrives, so that pings are answered while nobody asks.
+// read receives messages, so that pings are answered between requests.
 func (s *Session) read(most int64) {
 	defer close(s.over)
 	for {
 		kind, text, err := s.conn.Read(context.Background())
 		switch {
 		case websocket.CloseStatus(err) == websocket.StatusMessageTooBig || errors.Is(err, websocket.ErrMessageTooBig):
-			s.why = fmt.Errorf("a message has more than max_message, %d bytes", most)
+			s.why = fmt.Errorf("a message is longer than max_message, %d bytes", most)
 			return
 		case err != nil:
-			s.why = fmt.Errorf("the server has ended the session: %w", plain(err))
+			s.why = fmt.Errorf("the server closed the session: %w", plain(err))
 			return
 		case kind != websocket.MessageText:
-			s.why = errors.New("the server has sent a message that is no text")
+			s.why = errors.New("the server sent a message that is not text")
 		default:
 			select {
 			case s.replies <- text:
 				continue
 			default:
-				s.why = errors.New("the server sends messages that nobody asked for")
+				s.why = errors.New("the server sent an unexpected message")
 			}
 		}
 		s.conn.CloseNow()
@@ -108,9 +107,9 @@ func (s *Session) read(most int64) {
 	}
 }
 
-// Ask sends a message and returns its answer. An error message of the server is
-// a *shape.Failure; any other error, and a failure that is not about the message
-// alone, breaks the session.
+// Ask sends a message and returns its answer. An error message of the server is a
+// *shape.Failure. Any other error, and a failure that does not concern only the message,
+// breaks the session.
 func (s *Session) Ask(ctx context.Context, message []byte) (shape.Message, error) {
 	if s.broken {
 		return shape.Message{}, errors.New("the session is broken")
@@ -125,17 +124,17 @@ func (s *Session) Ask(ctx context.Context, message []byte) (shape.Message, error
 
 func (s *Session) ask(ctx context.Context, message []byte) (shape.Message, error) {
 	select {
-	case text := <-s.replies: // why the session was refused
+	case text := <-s.replies: // an earlier message: why the session was refused
 		m, err := read(text)
 		if err == nil {
-			err = fmt.Errorf("the server has sent a message of type %q that nobody asked for", m.Type)
+			err = fmt.Errorf("the server sent an unexpected message of type %q", m.Type)
 		}
 		return m, err
 	default:
 	}
 	if err := s.conn.Write(ctx, websocket.MessageText, message); err != nil && ctx.Err() != nil {
 		return shape.Message{}, context.Cause(ctx)
-	} // any other error of the connection is told by the reader, behind what has arrived before it
+	} // the reader reports other errors of the connection, after the messages that arrived before
 	select {
 	case text := <-s.replies:
 		return read(text)
@@ -151,19 +150,19 @@ func (s *Session) ask(ctx context.Context, message []byte) (shape.Message, error
 	}
 }
 
-// read decodes what a server has sent.
+// read decodes a message of the server.
 func read(text []byte) (shape.Message, error) {
 	m, err := shape.Decode(text)
 	switch {
 	case err != nil:
-		return m, fmt.Errorf("the server's message cannot be read: %s", err.(*shape.Failure).Message)
+		return m, fmt.Errorf("cannot read the server's message: %s", err.(*shape.Failure).Message)
 	case m.Type == shape.Error:
 		return m, shape.DecodeFailure(m.Data)
 	}
 	return m, nil
 }
 
-// Broken reports whether nothing can be asked any more.
+// Broken reports whether the session can no longer be used.
 func (s *Session) Broken() bool {
 	select {
 	case <-s.over:
@@ -173,18 +172,18 @@ func (s *Session) Broken() bool {
 	}
 }
 
-// Break ends the connection without a word.
+// Break closes the connection without a closing message.
 func (s *Session) Break() {
 	s.broken = true
 	s.once.Do(func() { s.conn.CloseNow() })
 }
 
-// Close says good-bye, within a second, and ends the connection.
+// Close sends a closing message, for at most a second, and closes the connection.
 func (s *Session) Close() {
 	if !s.Broken() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = s.conn.Write(ctx, websocket.MessageText, shape.Encode(shape.Close, nil)) // the end of the connection says the same
+		_ = s.conn.Write(ctx, websocket.MessageText, shape.Encode(shape.Close, nil)) // closing the connection has the same effect
 		select {
 		case <-s.over:
 		case <-ctx.Done():

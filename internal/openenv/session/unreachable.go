@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// unreachable reports whether nobody listens, or who does has too much to do.
+// unreachable reports whether no server listens, or the server is overloaded.
 func unreachable(err error) bool {
 	for _, known := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, known) {

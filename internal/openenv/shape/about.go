@@ -29,7 +29,7 @@ type Schema struct {
 	State       map[string]any `json:"state"`
 }
 
-// DecodeBody reads the body of an HTTP answer into one of the above.
+// DecodeBody decodes the body of an HTTP answer into one of the types above.
 func DecodeBody(text []byte, into any) error {
 	if err := check(text); err != nil {
 		return err
@@ -43,8 +43,8 @@ type ResetBody struct {
 	Episode string  `json:"episode_id"`
 }
 
-// DecodeReset reads the parameters of a reset. What they say beside the above is
-// passed over, as the package does with what an environment does not take.
+// DecodeReset decodes the parameters of a reset. It ignores other parameters, as the
+// openenv package does if the environment does not take them.
 func DecodeReset(data json.RawMessage) (ResetBody, error) {
 	var b ResetBody
 	if len(data) == 0 {

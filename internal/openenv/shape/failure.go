@@ -8,32 +8,32 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 )
 
-// The codes of failures.
+// The error codes.
 const (
 	InvalidJSON     = "INVALID_JSON"     // not JSON
-	UnknownType     = "UNKNOWN_TYPE"     // a message of no known type
-	ValidationError = "VALIDATION_ERROR" // an action or message that does not fit
+	UnknownType     = "UNKNOWN_TYPE"     // unknown type of message
+	ValidationError = "VALIDATION_ERROR" // invalid action or message
 	ExecutionError  = "EXECUTION_ERROR"  // the environment failed
 	CapacityReached = "CAPACITY_REACHED" // no session is free
-	FactoryError    = "FACTORY_ERROR"    // the environment could not be made
+	FactoryError    = "FACTORY_ERROR"    // the environment could not be created
 	SessionError    = "SESSION_ERROR"    // the session is over
 )
 
-// maxSaid caps what is kept of another's words.
+// maxSaid is the maximum number of bytes to keep of the server's text.
 const maxSaid = 2000
 
-// Failure is what a server has against a message, or why it ends a session.
+// Failure is an error message of a server, about a message or a whole session.
 type Failure struct {
 	Message string `json:"message"`
 	Code    string `json:"code"`
-	// With CapacityReached.
+	// Set with CapacityReached.
 	ActiveSessions *int `json:"active_sessions,omitempty"`
 	MaxSessions    *int `json:"max_sessions,omitempty"`
-	// With ValidationError: what is wrong where.
+	// Errors lists the problems, with ValidationError.
 	Errors []Detail `json:"errors,omitempty"`
 }
 
-// Detail is one thing that is wrong.
+// Detail is one problem.
 type Detail struct {
 	Type string   `json:"type"`
 	Loc  []string `json:"loc"`
@@ -43,7 +43,7 @@ type Detail struct {
 // Error implements error.
 func (f *Failure) Error() string { return fmt.Sprintf("%s (%s)", f.Message, f.Code) }
 
-// Full is the failure of a server without a free session.
+// Full returns the failure of a server without a free session.
 func Full(active, most int) *Failure {
 	return &Failure{
 		Code: CapacityReached, ActiveSessions: &active, MaxSessions: &most,
@@ -51,8 +51,8 @@ func Full(active, most int) *Failure {
 	}
 }
 
-// DecodeFailure reads the data of an error message, with as much of it as can be
-// shown on one line. It never fails: what a server says is always a failure.
+// DecodeFailure decodes the data of an error message, shortened to what fits on one
+// line. It never returns an error: any data is a failure.
 func DecodeFailure(data json.RawMessage) *Failure {
 	var said struct {
 		Message any             `json:"message"`
@@ -64,7 +64,7 @@ func DecodeFailure(data json.RawMessage) *Failure {
 		Msg any   `json:"msg"`
 	}
 	if strictjson.Unmarshal(data, &said) == nil {
-		_ = strictjson.Unmarshal(said.Errors, &errs) // errors of another form are left out
+		_ = strictjson.Unmarshal(said.Errors, &errs) // omit errors of another form
 	}
 	f := &Failure{Message: clean(said.Message), Code: clean(said.Code)}
 	for i, e := range errs {
@@ -86,7 +86,7 @@ func DecodeFailure(data json.RawMessage) *Failure {
 
 func clean(v any) string {
 	if v == nil {
-		return "no word of it"
+		return "no reason given"
 	}
 	return wire.Clean(fmt.Sprint(v), maxSaid)
 }

@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// Result is what a server sends after a reset or a step: the data of an
-// observation message, and the body of the same over HTTP.
+// Result is a server's answer to a reset or a step: the data of an observation message,
+// or the body over HTTP.
 type Result struct {
 	Observation any      `json:"observation"` // an object
-	Reward      *float64 `json:"reward"`      // nil: none, as after a reset
+	Reward      *float64 `json:"reward"`      // nil: no reward, as after a reset
 	Done        bool     `json:"done"`
 	Metadata    any      `json:"metadata,omitempty"` // an object
 }
 
-// Encode writes r as JSON.
+// Encode returns r as JSON.
 func (r *Result) Encode() json.RawMessage { return marshal(r) }
 
 // Answer is a Result as a client reads it.
 type Answer struct {
-	// Data is the whole of it, with json.Number for numbers: paths lead into it.
+	// Data is the whole answer, with json.Number for numbers; Lookup reads from it.
 	Data   map[string]any
-	Reward float64 // finite; 0 if the server says none
+	Reward float64 // finite; 0 if the server sent none
 	Done   bool
 }
 
-// DecodeAnswer reads the data of an observation message.
+// DecodeAnswer decodes the data of an observation message.
 func DecodeAnswer(data json.RawMessage) (*Answer, error) {
 	if err := check(data); err != nil {
 		return nil, err
@@ -39,18 +39,18 @@ func DecodeAnswer(data json.RawMessage) (*Answer, error) {
 	d.UseNumber()
 	a := &Answer{}
 	if err := d.Decode(&a.Data); err != nil || a.Data == nil {
-		return nil, errors.New("the answer is no object")
+		return nil, errors.New("the answer is not an object")
 	}
 	switch done := a.Data["done"].(type) {
 	case nil:
 	case bool:
 		a.Done = done
 	default:
-		return nil, fmt.Errorf("done is %s, neither true nor false", brief(done))
+		return nil, fmt.Errorf("done must be true or false, not %s", brief(done))
 	}
 	switch reward := a.Data["reward"].(type) {
 	case nil:
-	case bool: // the package allows it
+	case bool: // the openenv package allows it
 		if reward {
 			a.Reward = 1
 		}
@@ -61,12 +61,12 @@ func DecodeAnswer(data json.RawMessage) (*Answer, error) {
 		}
 		a.Reward = v
 	default:
-		return nil, fmt.Errorf("the reward %s is no number", brief(reward))
+		return nil, fmt.Errorf("the reward %s is not a number", brief(reward))
 	}
 	return a, nil
 }
 
-// Lookup follows a path such as observation.board.0: keys, and numbers in lists.
+// Lookup returns the value at a path such as observation.board.0 of keys and list indexes.
 func (a *Answer) Lookup(path string) (any, bool) {
 	var v any = a.Data
 	for _, part := range strings.Split(path, ".") {
@@ -90,8 +90,8 @@ func (a *Answer) Lookup(path string) (any, bool) {
 	return v, true
 }
 
-// Text is a value for a reader: a text as it is, anything else as JSON with its
-// keys in order.
+// Text formats a value: a text unchanged, anything else as JSON with sorted
+// keys.
 func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -99,8 +99,8 @@ func Text(v any) string {
 	return string(marshal(v))
 }
 
-// Numbers appends the numbers of v, which may be lists in lists, to all; true
-// and false are 1 and 0.
+// Numbers appends the numbers of v, which may be nested lists, to all; true is 1 and
+// false is 0.
 func Numbers(all []float32, v any, most int) ([]float32, error) {
 	switch t := v.(type) {
 	case bool:
@@ -111,7 +111,7 @@ func Numbers(all []float32, v any, most int) ([]float32, error) {
 	case json.Number:
 		x, err := strconv.ParseFloat(string(t), 32)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no 32-bit number", brief(t))
+			return nil, fmt.Errorf("%s is not a 32-bit number", brief(t))
 		}
 		return append(all, float32(x)), nil
 	case []any:
@@ -126,10 +126,10 @@ func Numbers(all []float32, v any, most int) ([]float32, error) {
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("%s is no number", brief(v))
+	return nil, fmt.Errorf("%s is not a number", brief(v))
 }
 
-// brief shows a value in an error.
+// brief formats a value for an error.
 func brief(v any) string {
 	text := string(marshal(v))
 	if len(text) > 60 {

@@ -1,9 +1,10 @@
-// Package shape is the protocol of OpenEnv servers (the PyPI package openenv,
-// 0.10) as functions of bytes: the messages of a session over WebSocket, the
-// bodies of the same over HTTP, and what a server says of itself. It knows no
+// Package shape encodes and decodes the protocol of OpenEnv servers (the PyPI package
+// openenv, 0.10): the messages of a session over WebSocket, the equivalent bodies over
+// HTTP, and a server's description. It does not use the network; the client and the
+// server of this repository share it.
 // connection; the client and the server of this repository share it.
-//
-// What is decoded comes from strangers. Callers bound its size; here its depth,
+// The input is untrusted. Callers limit its size; this package checks depth, numbers and
+// encoding.
 // its numbers and its encoding are checked.
 package shape
 
@@ -19,25 +20,25 @@ import (
 
 // The types of messages.
 const (
-	Reset       = "reset"       // begin an episode; data is its parameters
+	Reset       = "reset"       // starts an episode; data is its parameters
 	Step        = "step"        // data is the action
-	State       = "state"       // ask for, or give, what the session is in
-	Close       = "close"       // end the session
+	State       = "state"       // requests or returns the state of the session
+	Close       = "close"       // ends the session
 	MCP         = "mcp"         // data is a JSON-RPC request, or its response
 	Observation = "observation" // answers reset and step; data is a Result
 	Error       = "error"       // data is a Failure
 )
 
-// maxDepth is how many lists and objects may be inside of each other.
+// maxDepth is the maximum nesting of lists and objects.
 const maxDepth = 64
 
-// Message is what either side sends.
+// Message is a message of either side.
 type Message struct {
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// Encode writes a message. Data that has no form in JSON is a bug of the caller.
+// Encode encodes a message. It panics if data has no JSON form.
 func Encode(kind string, data any) []byte {
 	raw, ok := data.(json.RawMessage)
 	if !ok && data != nil {
@@ -46,7 +47,7 @@ func Encode(kind string, data any) []byte {
 	return marshal(Message{Type: kind, Data: raw})
 }
 
-// marshal writes v without escapes for HTML, which no reader here needs.
+// marshal encodes v without HTML escaping.
 func marshal(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -57,7 +58,7 @@ func marshal(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Decode reads a message. What is wrong with it is a *Failure.
+// Decode decodes a message. Errors are a *Failure.
 func Decode(text []byte) (Message, error) {
 	var m Message
 	if err := check(text); err != nil {
@@ -77,8 +78,8 @@ func Decode(text []byte) (Message, error) {
 	return m, nil
 }
 
-// check holds bytes to being one value of JSON in UTF-8 that is not nested too
-// deep.
+// check returns an error unless text is one JSON value in UTF-8 that is not nested too
+// deeply.
 func check(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("not UTF-8")
@@ -93,7 +94,7 @@ func check(text []byte) error {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("nested more than %d deep", maxDepth)
+				return fmt.Errorf("nested more than %d levels deep", maxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--

@@ -8,13 +8,13 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// The actions of environments whose actions are calls of tools.
+// The actions of environments whose actions are tool calls.
 const (
 	ListTools = "list_tools"
 	CallTool  = "call_tool"
 )
 
-// Tool is what may be called, as the package describes it.
+// Tool describes a tool in the form of the openenv package.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -28,7 +28,7 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// definition is a tool as OpenAI describes it.
+// definition describes a tool in OpenAI's form.
 type definition struct {
 	Type     string   `json:"type"`
 	Function function `json:"function"`
@@ -40,8 +40,8 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// ToolsOf reads the tools of an answer to ListTools and describes them as
-// OpenAI's list.
+// ToolsOf converts the tools in an answer to ListTools to OpenAI's
+// list.
 func ToolsOf(observation any) (json.RawMessage, error) {
 	var list struct {
 		Tools []Tool `json:"tools"`
@@ -59,7 +59,7 @@ func ToolsOf(observation any) (json.RawMessage, error) {
 	return marshal(all), nil
 }
 
-// ToolsFrom describes OpenAI's list of tools as the package does.
+// ToolsFrom converts OpenAI's list of tools to the form of the openenv package.
 func ToolsFrom(definitions json.RawMessage) ([]Tool, error) {
 	var all []definition
 	if len(definitions) > 0 {

@@ -2,7 +2,7 @@ package share
 
 import "time"
 
-// average follows how long batches take; the newest weighs a quarter.
+// average is a moving average of the duration of batches; the newest has weight 1/4.
 type average struct {
 	value time.Duration
 	seen  bool
@@ -16,8 +16,8 @@ func (a *average) observe(d time.Duration) {
 	a.value += (d - a.value) / 4
 }
 
-// linger is how long a batch may wait: a quarter of what one takes. Before the
-// first is known, which may take a second, it is all that there is.
+// linger returns how long a batch may wait: a quarter of the average duration. Before
+// the first batch, which may take a second, it is the maximum.
 func (a *average) linger() time.Duration {
 	if !a.seen {
 		return MaxLinger

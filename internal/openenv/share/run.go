@@ -11,9 +11,9 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// A vector that fails is started again after each of these pauses; when it has
-// failed once more than that within crashWindow, it is down until the first of
-// the failures is that long ago.
+// A vector that fails is restarted after each of these pauses. If it fails once more
+// within crashWindow, it is down until the first of the failures is older than
+// crashWindow.
 var backOff = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1600 * time.Millisecond}
 
 const crashWindow = time.Minute
@@ -36,11 +36,11 @@ func (v *vector) run() {
 			continue
 		}
 		v.exchange(batch)
-		v.stir() // for those who came meanwhile
+		v.stir() // for requests that arrived meanwhile
 	}
 }
 
-// linger waits for the sessions that the last batch has served.
+// linger waits for the sessions of the previous batch.
 func (v *vector) linger() {
 	limit := v.takes.linger()
 	if limit < time.Millisecond {
@@ -65,7 +65,7 @@ func (v *vector) linger() {
 	}
 }
 
-// take makes a batch of all that is pending.
+// take returns a batch of all pending requests.
 func (v *vector) take() (batch []*request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -74,13 +74,13 @@ func (v *vector) take() (batch []*request) {
 			continue
 		}
 		v.pending[slot], r.session.busy = nil, true
-		if r.op == env.Reset { // not when it was asked for: the vector may have failed since
+		if r.op == env.Reset { // checked here, because the vector may have failed since the request
 			r.session.lost = false
 		}
 		batch = append(batch, r)
 	}
 	v.waiting = 0
-	if len(batch) > 0 { // who was waited for in vain is not waited for again
+	if len(batch) > 0 { // do not wait again for sessions that did not send a request
 		for _, s := range v.sessions {
 			if s != nil {
 				s.recent = false
@@ -91,7 +91,7 @@ func (v *vector) take() (batch []*request) {
 	return batch
 }
 
-// exchange sends a batch and gives everyone in it the answer.
+// exchange sends a batch and distributes the answers.
 func (v *vector) exchange(batch []*request) {
 	b := v.batch
 	clear(b.Ops)
@@ -113,7 +113,7 @@ func (v *vector) exchange(batch []*request) {
 		v.takes.observe(time.Since(began))
 	}
 	answers := make([]answer, len(batch))
-	events, at := v.reply.Events, 0 // by slot, as the batch is
+	events, at := v.reply.Events, 0 // both are sorted by slot
 	for i, r := range batch {
 		slot := r.session.slot
 		for at < len(events) && events[at].Slot < slot {
@@ -128,7 +128,7 @@ func (v *vector) exchange(batch []*request) {
 	v.settle(batch, answers)
 }
 
-// frame copies what a slot said.
+// frame copies the answer of a slot.
 func (v *vector) frame(slot int, events []env.Event) *Frame {
 	r, nf, na := &v.reply, v.spec.Features(), len(v.spec.Actions)
 	f := &Frame{Anchor: r.Anchor[slot], Reward: r.Reward[slot], Flags: r.Flags[slot], Mask: slices.Clone(r.Mask[slot*na : (slot+1)*na])}
@@ -142,8 +142,8 @@ func (v *vector) frame(slot int, events []env.Event) *Frame {
 	return f
 }
 
-// settle ends a batch. An episode that came to its end shows that the vector is
-// worth starting again.
+// settle completes a batch. A finished episode resets the count of
+// failures.
 func (v *vector) settle(batch []*request, answers []answer) {
 	v.mu.Lock()
 	for i, r := range batch {
@@ -165,7 +165,7 @@ func (v *vector) settle(batch []*request, answers []answer) {
 	}
 }
 
-// fail gives everyone in the batch the same error.
+// fail sends the same error to every request in the batch.
 func (v *vector) fail(batch []*request, err error) {
 	answers := make([]answer, len(batch))
 	for i := range answers {
@@ -174,8 +174,8 @@ func (v *vector) fail(batch []*request, err error) {
 	v.settle(batch, answers)
 }
 
-// crash ends every episode in the vector, tells those who wait, and pauses
-// before the next batch, which starts it again.
+// crash ends every episode of the vector, informs waiting sessions, and pauses before
+// the next batch, which restarts the vector.
 func (v *vector) crash(batch []*request, cause error) {
 	if v.life.Err() != nil {
 		v.fail(batch, ended(v.spec.Name))
@@ -187,7 +187,7 @@ func (v *vector) crash(batch []*request, cause error) {
 			s.lost = true
 		}
 	}
-	var waiting []*request // who steps in an episode that is gone
+	var waiting []*request // requests to step in an episode that is lost
 	for slot, r := range v.pending {
 		if r != nil && r.op == env.Step {
 			v.pending[slot] = nil
@@ -211,7 +211,7 @@ func (v *vector) crash(batch []*request, cause error) {
 	}
 }
 
-// failed is what the sessions in a batch hear of its fault.
+// failed returns the error for the sessions in a failed batch.
 func (v *vector) failed(cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return ended(v.spec.Name)
@@ -222,7 +222,7 @@ func (v *vector) failed(cause error) error {
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: v.spec.Name, What: "the environment failed", Err: cause}
 }
 
-// down says why the vector is not to be started again now, if it is not.
+// down returns an error if the vector must not be restarted now.
 func (v *vector) down() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -236,7 +236,7 @@ func (v *vector) down() error {
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: v.spec.Name, Retry: true,
-		What: fmt.Sprintf("the environment failed %d times within %v; it is tried again in %v", n, crashWindow, left.Round(time.Second)),
+		What: fmt.Sprintf("the environment failed %d times within %v; Merit retries in %v", n, crashWindow, left.Round(time.Second)),
 		Hint: "run the environment alone and look at its output", Err: v.trouble,
 	}
 }

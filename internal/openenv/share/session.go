@@ -9,20 +9,20 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Session is one slot, for one caller at a time.
+// Session is one slot. It is not safe for concurrent use.
 type Session struct {
 	vector *vector
 	slot   int
 	phase  phase
 
-	// Of vector.mu:
-	recent bool // served by the last batch, or new: it will ask soon
-	lost   bool // its episode went with the vector
+	// Guarded by vector.mu:
+	recent bool // in the last batch, or new: it will probably send a request soon
+	lost   bool // its episode was lost when the vector failed
 	closed bool
-	busy   bool // in the batch under way
+	busy   bool // in the current batch
 }
 
-// phase is where the episode of a session stands.
+// phase is the state of a session's episode.
 type phase byte
 
 const (
@@ -31,14 +31,14 @@ const (
 	over
 )
 
-// Action is what a session does next: an index into Spec.Actions or, where that
+// Action is the next action of a session: an index into Spec.Actions or, if Spec.Actions
 // is empty, a text.
 type Action struct {
 	Index int
 	Text  string
 }
 
-// Frame is what the slot of a session answered. Nothing of it is shared.
+// Frame is the answer of a session's slot. It shares no memory.
 type Frame struct {
 	Anchor, Text string
 	Features     []float32 // row-major in Spec.FeatureShape; empty if there are none
@@ -48,23 +48,23 @@ type Frame struct {
 	Events       []env.Event
 }
 
-// Reset starts the episode of the seed. When ctx ends before the answer, the
-// session needs another Reset.
+// Reset starts the episode of the seed. If ctx is done before the answer, the session
+// needs another Reset.
 func (s *Session) Reset(ctx context.Context, seed uint64) (*Frame, error) {
 	return s.ask(ctx, &request{session: s, op: env.Reset, seed: seed, answer: make(chan answer, 1)})
 }
 
-// Step applies an action. Its error is a *fault.Error: of kind Invalid for a
-// step that no episode is under way for, or an action that is not one.
+// Step applies an action. Its error is a *fault.Error: of kind Invalid if no episode is
+// active, or the action is invalid.
 func (s *Session) Step(ctx context.Context, a Action) (*Frame, error) {
 	spec := s.vector.spec
 	switch {
 	case s.phase == fresh:
-		return nil, wrong("there is no episode to step", "reset the session first")
+		return nil, wrong("no episode is active", "reset the session first")
 	case s.phase == over:
 		return nil, wrong("the episode is over", "reset the session to begin another")
 	case len(spec.Actions) > 0 && (a.Index < 0 || a.Index >= len(spec.Actions)):
-		return nil, wrong("the action is not one of the environment's", "choose one of its actions by name or index")
+		return nil, wrong("the environment does not have this action", "choose one of its actions by name or index")
 	}
 	return s.ask(ctx, &request{session: s, op: env.Step, action: a, answer: make(chan answer, 1)})
 }
@@ -103,7 +103,7 @@ func (s *Session) ask(ctx context.Context, r *request) (*Frame, error) {
 	return a.frame, nil
 }
 
-// reason is why a slot failed.
+// reason returns why a slot failed.
 func (f *Frame) reason() string {
 	i := slices.IndexFunc(f.Events, func(e env.Event) bool { return e.Kind == env.EventError })
 	if i < 0 {
@@ -112,9 +112,9 @@ func (f *Frame) reason() string {
 	return f.Events[i].Message
 }
 
-// Close gives the slot back. It may be called more than once, and while another
-// goroutine waits for an answer.
+// Close frees the slot. It may be called more than once, and while another goroutine
+// waits for an answer.
 func (s *Session) Close() { s.vector.leave(s) }
 
-// errLost is why a step cannot be: the vector is not what it was.
-var errLost = errors.New("the environment was started again since the last reset")
+// errLost is the cause of a failed step after a restart of the vector.
+var errLost = errors.New("the environment was restarted since the last reset")

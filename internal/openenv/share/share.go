@@ -1,15 +1,14 @@
-// Package share lets many independent sessions play in a few vectors: each
-// session has a slot of one env.Env to itself, and what sessions ask for at
-// about the same time goes to the vector as one batch.
+// Package share lets many independent sessions play in a few vectors. Each session has
+// its own slot of an env.Env, and requests that arrive at about the same time form one
+// batch for the vector.
 //
-// An env.Env answers all slots of a batch together, so the slowest slot of a
-// batch holds up the others in it. Whoever comes while a batch is under way
-// takes the next one. Before that leaves, it waits a little for the sessions
-// that the last batch has served, since they tend to ask again at once: at most
-// a quarter of what a batch takes, and never longer than MaxLinger. An
-// environment that answers within microseconds therefore waits for nobody, and
-// one that takes a second does not split its sessions into two halves that wait
-// for each other.
+// An env.Env answers all slots of a batch together, so the slowest slot of a batch
+// delays the others. A request that arrives during a batch joins the next one. Before it
+// sends that batch, the vector waits briefly for the sessions of the previous batch,
+// which usually send their next request immediately: at most a quarter of the duration
+// of a batch, and at most MaxLinger. An environment that answers within microseconds
+// therefore hardly waits, and one that takes a second does not divide its sessions into
+// two halves that wait for each other.
 package share
 
 import (
@@ -24,11 +23,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// MaxLinger is the longest that a batch waits for more to join it.
+// MaxLinger is the maximum time that a batch waits for more requests.
 const MaxLinger = 250 * time.Millisecond
 
-// Open starts the vector with number i of a pool, from 0. All must describe
-// themselves alike.
+// Open starts vector number i of a pool, from 0. All vectors must have the same
+// description.
 type Open func(ctx context.Context, i int) (env.Env, error)
 
 // Pool is a fixed number of vectors and the sessions in them.
@@ -38,12 +37,12 @@ type Pool struct {
 	ends    context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex // over who sits where
+	mu     sync.Mutex // guards the assignment of sessions to slots
 	closed bool
 }
 
-// New opens n vectors. The context bounds their start. What goes wrong with a
-// vector later is written to log, which may be nil.
+// New opens n vectors. The context limits their start. Later problems of a vector are
+// written to log, which may be nil.
 func New(ctx context.Context, n int, open Open, log *slog.Logger) (*Pool, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -63,13 +62,13 @@ func New(ctx context.Context, n int, open Open, log *slog.Logger) (*Pool, error)
 	return p, nil
 }
 
-// Spec describes the environment. Slots are those of one vector.
+// Spec describes the environment. Its Slots is that of one vector.
 func (p *Pool) Spec() env.Spec { return p.spec }
 
-// Capacity is how many sessions there may be at one time.
+// Capacity returns the maximum number of concurrent sessions.
 func (p *Pool) Capacity() int { return len(p.vectors) * p.spec.Slots }
 
-// Sessions is how many there are now.
+// Sessions returns the number of open sessions.
 func (p *Pool) Sessions() (n int) {
 	for _, v := range p.vectors {
 		n += v.load()
@@ -77,8 +76,8 @@ func (p *Pool) Sessions() (n int) {
 	return n
 }
 
-// Down is how many vectors cannot be kept alive, of all. Each is tried again
-// after a while.
+// Down returns how many of all vectors are down because they keep failing. Each is
+// retried after a while.
 func (p *Pool) Down() (down, all int) {
 	for _, v := range p.vectors {
 		if v.down() != nil {
@@ -88,8 +87,8 @@ func (p *Pool) Down() (down, all int) {
 	return down, len(p.vectors)
 }
 
-// Open gives a session the slot of the vector with the fewest sessions. Its
-// error, a *fault.Error of kind Exhausted, says that all slots are taken.
+// Open opens a session in a slot of the vector with the fewest sessions. If all slots
+// are taken, the error is a *fault.Error of kind Exhausted.
 func (p *Pool) Open() (*Session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +111,7 @@ func (p *Pool) Open() (*Session, error) {
 	return best.seat(), nil
 }
 
-// Close ends every vector. Sessions that wait for an answer are told so.
+// Close stops every vector. Sessions that wait for an answer get an error.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -126,7 +125,7 @@ func (p *Pool) Close() error {
 	return errors.Join(errs...)
 }
 
-// ended is the error of a pool that is closed.
+// ended returns the error of a closed pool.
 func ended(where string) error {
 	return &fault.Error{Boundary: fault.Server, Kind: fault.Interrupted, Where: where, What: "the server is stopping", Retry: true}
 }

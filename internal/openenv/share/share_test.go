@@ -177,11 +177,11 @@ func TestBatches(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := open(t, pool(t, newCounter(1)))
 	_, err := s.Step(t.Context(), share.Action{})
-	require.EqualError(t, err, "there is no episode to step")
+	require.EqualError(t, err, "no episode is active")
 	_, err = s.Reset(t.Context(), 1)
 	require.NoError(t, err)
 	_, err = s.Step(t.Context(), share.Action{Index: 2})
-	require.EqualError(t, err, "the action is not one of the environment's")
+	require.EqualError(t, err, "the environment does not have this action")
 	for range 3 {
 		_, err = s.Step(t.Context(), share.Action{})
 		require.NoError(t, err)

@@ -10,13 +10,13 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// request is what a session asks of its vector.
+// request is a request of a session to its vector.
 type request struct {
 	session *Session
 	op      env.Op
 	seed    uint64
 	action  Action
-	answer  chan answer // of one place: nobody has to be there to take it
+	answer  chan answer // capacity 1, so that sending never blocks
 }
 
 type answer struct {
@@ -24,29 +24,29 @@ type answer struct {
 	err   error
 }
 
-// vector is one env.Env, the sessions in its slots and the goroutine that talks
-// to it.
+// vector is one env.Env, the sessions in its slots and the goroutine that calls
+// it.
 type vector struct {
 	number int
 	env    env.Env
 	spec   env.Spec
 	life   context.Context
 	log    *slog.Logger
-	wake   chan struct{} // of one place: there is something new in pending
+	wake   chan struct{} // capacity 1: signals a change of pending
 
 	mu       sync.Mutex
-	sessions []*Session // by slot; nil = free
-	pending  []*request // by slot; nil = none
-	waiting  int        // how many are pending
-	soon     int        // sessions that are recent and ask for nothing yet
-	bound    int        // how many sessions there are
+	sessions []*Session // by slot; nil means free
+	pending  []*request // by slot; nil means none
+	waiting  int        // number of pending requests
+	soon     int        // recent sessions without a pending request
+	bound    int        // number of sessions
 	crashes  []time.Time
-	trouble  error // why it is down, while crashes say that it is
+	trouble  error // why it is down, if it is
 
-	// Of the goroutine:
+	// Used only by the goroutine:
 	batch *env.Batch
 	reply env.Reply
-	takes average // a batch with steps only
+	takes average // batches that have only steps
 }
 
 func newVector(life context.Context, number int, e env.Env, log *slog.Logger) *vector {
@@ -57,14 +57,14 @@ func newVector(life context.Context, number int, e env.Env, log *slog.Logger) *v
 	}
 }
 
-// load is how many sessions sit here.
+// load returns the number of sessions.
 func (v *vector) load() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.bound
 }
 
-// seat puts a new session into a free slot; there is one.
+// seat puts a new session into a free slot, which must exist.
 func (v *vector) seat() *Session {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,7 +80,7 @@ func (v *vector) seat() *Session {
 	return s
 }
 
-// leave frees the slot of s, at once or when the batch that it is in is over.
+// leave frees the slot of s, immediately or after its current batch.
 func (v *vector) leave(s *Session) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,13 +95,13 @@ func (v *vector) leave(s *Session) {
 	v.stir()
 }
 
-// free gives the slot to whoever comes next.
+// free makes the slot available.
 func (v *vector) free(s *Session) {
 	v.sessions[s.slot] = nil
 	v.bound--
 }
 
-// drop forgets what s asked for and that it may ask.
+// drop removes the request of s and its mark as recent.
 func (v *vector) drop(s *Session) {
 	if v.pending[s.slot] != nil {
 		v.pending[s.slot] = nil
@@ -113,7 +113,7 @@ func (v *vector) drop(s *Session) {
 	}
 }
 
-// post hands in what a session wants.
+// post queues the request of a session.
 func (v *vector) post(r *request) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -122,7 +122,7 @@ func (v *vector) post(r *request) error {
 	case v.life.Err() != nil, s.closed:
 		return ended(v.spec.Name)
 	case s.busy || v.pending[s.slot] != nil:
-		return wrong("the session waits for an answer already", "ask for one thing at a time")
+		return wrong("the session is already waiting for an answer", "send one request at a time")
 	case r.op == env.Step && s.lost:
 		return lost(v.spec.Name)
 	}
@@ -133,8 +133,8 @@ func (v *vector) post(r *request) error {
 	return nil
 }
 
-// withdraw takes back a request that is in no batch yet. One that is will be
-// answered to nobody.
+// withdraw removes a request that is not in a batch yet. The answer to one in a batch is
+// discarded.
 func (v *vector) withdraw(r *request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -143,7 +143,7 @@ func (v *vector) withdraw(r *request) {
 	}
 }
 
-// stir lets the goroutine look again.
+// stir wakes the goroutine.
 func (v *vector) stir() {
 	select {
 	case v.wake <- struct{}{}:

@@ -14,7 +14,7 @@ type pullOptions struct {
 	to oci.Target
 }
 
-// NewPullCmd is the verb reward pull.
+// NewPullCmd returns merit reward pull.
 func NewPullCmd(h *console.Host) *cobra.Command {
 	o := &pullOptions{flags: flags{host: h}}
 	cmd := console.Verb(&cobra.Command{
@@ -25,8 +25,8 @@ against the one that its author saw. It then moves the reward into place atomica
 NAME.wasm, the script's own file, or a folder NAME, where NAME is the end of the
 repository. It replaces existing files only with --force.
 
-REFERENCE is registry/repository:tag, which its owner can move, or
-registry/repository@sha256:…, which always means the same bytes.`,
+REFERENCE is registry/repository:tag, whose content can change, or
+registry/repository@sha256:…, which always refers to the same bytes.`,
 		Example: "  merit reward pull localhost:5000/rewards/gsm8k:1.0 --out gsm8k.wasm",
 		Args:    console.Exactly("REFERENCE"),
 		RunE:    o.run,
@@ -39,7 +39,7 @@ registry/repository@sha256:…, which always means the same bytes.`,
 
 func (o *pullOptions) run(cmd *cobra.Command, args []string) error {
 	if o.to.Path == "-" {
-		return console.Usage(cmd, "name the file or folder to make with --out", "a reward cannot be written to the standard output")
+		return console.Usage(cmd, "set the file or folder to write with --out", "cannot write a reward to standard output")
 	}
 	options, err := o.options(cmd)
 	if err != nil {
@@ -53,8 +53,8 @@ func (o *pullOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if p.Here != p.Reward.Digest {
 		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), &fault.Error{
-			Boundary: fault.Registry, Kind: fault.Protocol, Where: p.Reference, What: "it was pushed by another version of Merit; here its digest is " + p.Here,
-			Hint: "its files are the same, but another interpreter runs them: results may differ",
+			Boundary: fault.Registry, Kind: fault.Protocol, Where: p.Reference, What: "the reward was pushed by another version of Merit; in this version its digest is " + p.Here,
+			Hint: "check its results: the files are the same, but another interpreter runs them",
 		})
 	}
 	if o.host.Global.JSON {

@@ -16,7 +16,7 @@ type pushOptions struct {
 	rewardcmd.Parameters
 }
 
-// NewPushCmd is the verb reward push.
+// NewPushCmd returns merit reward push.
 func NewPushCmd(h *console.Host) *cobra.Command {
 	o := &pushOptions{flags: flags{host: h}}
 	return console.Verb(&cobra.Command{

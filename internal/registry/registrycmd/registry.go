@@ -1,5 +1,5 @@
-// Package registrycmd holds the verbs of merit reward that move rewards to and
-// from OCI registries.
+// Package registrycmd implements merit reward push and merit reward pull, which transfer
+// rewards to and from OCI registries.
 package registrycmd
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// flags are what push and pull have in common.
+// flags are the flags that push and pull share.
 type flags struct {
 	host      *console.Host
-	Username  string `flag:"username" usage:"user name (default: credentials of Docker's configuration)"`
+	Username  string `flag:"username" usage:"user name (default: from Docker's configuration)"`
 	Password  bool   `flag:"password-stdin" usage:"read the password from standard input"`
-	PlainHTTP bool   `flag:"plain-http" usage:"speak HTTP, not HTTPS (default: for localhost only)"`
-	CAFile    string `flag:"ca-file" usage:"certificates, in PEM, of authorities to trust beside the system's" files:"pem,crt"`
+	PlainHTTP bool   `flag:"plain-http" usage:"use HTTP instead of HTTPS (default: for localhost only)"`
+	CAFile    string `flag:"ca-file" usage:"PEM file of certificate authorities to trust in addition to the system's" files:"pem,crt"`
 }
 
-// options reads the flags, and the password if there is one.
+// options reads the flags, and the password if requested.
 func (r *flags) options(cmd *cobra.Command) (oci.Options, error) {
 	o := oci.Options{Username: r.Username, CAFile: r.CAFile, Sandbox: sandbox.DefaultConfig()}
 	o.Sandbox.CacheDir, o.Sandbox.Logger = merit.CacheFolder(r.host.Env), r.host.Logger()
@@ -35,7 +35,7 @@ func (r *flags) options(cmd *cobra.Command) (oci.Options, error) {
 		o.Scheme = map[bool]string{true: "http", false: "https"}[r.PlainHTTP]
 	}
 	if r.Password != (r.Username != "") {
-		return o, console.Usage(cmd, "", "--username and --password-stdin go together")
+		return o, console.Usage(cmd, "", "--username and --password-stdin must be used together")
 	}
 	if r.Password {
 		text, err := io.ReadAll(io.LimitReader(r.host.Stdin, 64<<10))
@@ -47,7 +47,7 @@ func (r *flags) options(cmd *cobra.Command) (oci.Options, error) {
 	return o, nil
 }
 
-// progress shows how much of the layer has been moved.
+// progress shows how much of the layer has been transferred.
 func (r *flags) progress(o *oci.Options, label string) (end func()) {
 	const unit = 1 << 10
 	var shown *terminal.Progress
@@ -64,7 +64,7 @@ func (r *flags) progress(o *oci.Options, label string) (end func()) {
 	}
 }
 
-// hint adds the flags that help.
+// hint adds relevant flags to the hint of an error.
 func (r *flags) hint(err error) error {
 	for _, help := range []struct {
 		of   error
@@ -82,7 +82,7 @@ func (r *flags) hint(err error) error {
 	return err
 }
 
-// report shows where a reward is.
+// report prints where a reward is.
 func (r *flags) report(a oci.Artifact, rest ...[2]string) error {
 	var t terminal.Table
 	name := strings.TrimSpace(a.Reward.Name + " " + a.Reward.Version)

@@ -1,5 +1,5 @@
-// Package registrytest runs real registries for tests: processes of their own, on
-// free ports, with data that goes when the test ends.
+// Package registrytest runs real registries for tests: separate processes on free ports,
+// whose data is removed when the test ends.
 package registrytest
 
 import (
@@ -18,34 +18,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Options say what a registry asks of its clients.
+// Options configures a registry.
 type Options struct {
-	Account bool // the one of Username and Password
-	TLS     bool // with a certificate that vouches for itself
+	Account bool // requires Username and Password
+	TLS     bool // with a self-signed certificate
 }
 
-// The one account of a registry that asks for one.
+// The only account of a registry that requires one.
 const (
 	Username = "author"
 	Password = "let me in"
 	users    = "author:$2b$05$abcdefghijklmnopqrstuu4h2R.N3/mVBA7Xh7aLzKSJDAsK61n52\n"
 )
 
-// Server is a registry that runs.
+// Server is a running registry.
 type Server struct {
 	Host        string // localhost and its port
-	Root        string // where it keeps everything
+	Root        string // its data folder
 	Certificate string // the file of its certificate; empty without TLS
 }
 
-// Hint says how to get the registry.
+// Hint says how to install the registry.
 const Hint = "get it with: apt-get install docker-registry"
 
-// said finds where a registry listens.
+// said finds the address of a registry in its log.
 var said = regexp.MustCompile(`listening on \S*:(\d+)\D`)
 
-// Start starts Debian's docker-registry, which the end of the test stops. A
-// machine without it lets the test stand aside, as internal/base/testneeds does.
+// Start starts Debian's docker-registry, which stops when the test ends. If it is not
+// installed, Start skips the test, as internal/base/testneeds does.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	program := testneeds.Tool(t, Hint, "docker-registry")
@@ -72,7 +72,7 @@ func Start(t testing.TB, o Options) *Server {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be gone
+		_ = cmd.Process.Kill() // it may have exited
 		<-ended
 	})
 	select {
@@ -80,20 +80,20 @@ func Start(t testing.TB, o Options) *Server {
 		s.Host = "localhost:" + port
 	case err := <-ended:
 		ended <- err
-		require.FailNow(t, "the registry has ended", "%v\n%s", err, listens.String())
+		require.FailNow(t, "the registry has exited", "%v\n%s", err, listens.String())
 	case <-time.After(5 * time.Minute):
 		require.FailNow(t, "the registry does not start", listens.String())
 	}
 	return s
 }
 
-// Blob is the file that holds what has a digest.
+// Blob returns the path of the file with the given digest.
 func (s *Server) Blob(digest string) string {
 	hex := digest[len("sha256:"):]
 	return filepath.Join(s.Root, "docker/registry/v2/blobs/sha256", hex[:2], hex, "data")
 }
 
-// watched is what a registry prints, and the port in it.
+// watched collects a registry's output, and finds the port in it.
 type watched struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -121,5 +121,5 @@ accounting: u.jsonl
 	require.NoError(t, err)
 	require.EqualValues(t, "null", c.OnUnscored)
 	_, err = parse("on_unscored:\n")
-	require.ErrorContains(t, err, "serve.yaml:1: on_unscored: must be one value")
+	require.ErrorContains(t, err, "serve.yaml:1: on_unscored: must be a single value")
 }

@@ -50,7 +50,7 @@ of the same name, from the finished runs.`,
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case o.Study == "":
-		return console.Usage(cmd, "name the study's file with -c; examples/study/gigpo.yaml in Merit's source is one", "a study needs a file")
+		return console.Usage(cmd, "name the study file with -c; Merit's source has an example, examples/study/gigpo.yaml", "the study file is missing")
 	case o.Parallel < 1:
 		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.Parallel)
 	case o.Report != "" && filepath.Ext(o.Report) != ".md":

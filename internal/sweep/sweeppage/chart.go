@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/internal/sweep"
 )
 
-// The palette of Okabe and Ito, which colour-blind people can tell apart, and
+// The palette of Okabe and Ito, which color-blind people can tell apart, and
 // dashes for those who print.
 var (
 	colours = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#56B4E9", "#000000"}

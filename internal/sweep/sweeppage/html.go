@@ -45,7 +45,7 @@ func HTML(r *sweep.Results) ([]byte, error) {
 		err = t.Execute(&out, map[string]any{"Results": r, "Panels": panels, "Done": r.Planned - len(r.Missing)})
 	}
 	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the page cannot be made", Err: err, Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "cannot create the page", Err: err, Hint: "please report it"}
 	}
 	return out.Bytes(), nil
 }

@@ -44,7 +44,7 @@ func Write(path, source string, r *sweep.Results) error {
 	} else {
 		data, err := os.ReadFile(source)
 		if err != nil {
-			return &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: source, What: "the template of the page cannot be read", Err: err, Hint: "correct page in the study's file"}
+			return &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: source, What: "cannot read the template of the page", Err: err, Hint: "correct page in the study file"}
 		}
 		text = string(data)
 	}
@@ -55,7 +55,7 @@ func Write(path, source string, r *sweep.Results) error {
 		err = t.Execute(&out, r)
 	}
 	if err != nil {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: source, What: "the page cannot be made", Err: err, Hint: "correct the template; its functions are those of package internal/sweep/sweeppage"}
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: source, What: "cannot create the page", Err: err, Hint: "correct the template; package internal/sweep/sweeppage defines its functions"}
 	}
 	return w.write(out.Bytes())
 }
@@ -184,7 +184,7 @@ func (w *writer) picture(kind, panel, task string, draw draw) (string, error) {
 	title := heading(p, b)
 	drawn := draw(title, b.Rows, short(Shower(p.Measure)))
 	if before, ok := w.pictures[name]; ok && !bytes.Equal(before, drawn) {
-		return "", fmt.Errorf("two pictures would be called %s: name the panel %q or the task %q otherwise", name, panel, task)
+		return "", fmt.Errorf("two pictures would be named %s: rename the panel %q or the task %q", name, panel, task)
 	}
 	w.pictures[name] = drawn
 	return fmt.Sprintf("![%s](%s/%s)", title, filepath.Base(w.folder()), name), nil

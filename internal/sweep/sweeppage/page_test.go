@@ -118,7 +118,7 @@ func TestNamesThatMeet(t *testing.T) {
 		p.Tasks[0].Task, p.Tasks[0].Title = names[1], names[1]
 	}
 	require.NoError(t, os.WriteFile(source, []byte(`{{curves "p-a" "t"}}{{curves "p-a" "t"}}{{curves "p" "a-t"}}`), 0o600))
-	require.ErrorContains(t, sweeppage.Write(out, source, r), "two pictures would be called curves-p-a-t.svg")
+	require.ErrorContains(t, sweeppage.Write(out, source, r), "two pictures would be named curves-p-a-t.svg")
 }
 
 // Promise: pictures of any values are well-formed: equal ones, none, below 0, and

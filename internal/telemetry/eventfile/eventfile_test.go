@@ -75,7 +75,7 @@ func TestFullDisk(t *testing.T) {
 	err = w.Close()
 	require.ErrorIs(t, err, fault.Of(fault.Storage, ""))
 	require.Contains(t, err.Error(), dir)
-	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("the run goes on")))
+	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("the run continues")))
 }
 
 // Promise: a folder that cannot be made is refused before the run.

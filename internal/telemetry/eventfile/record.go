@@ -24,21 +24,21 @@ const (
 	sessionStatus    protowire.Number = 1 // enum
 )
 
-// version is what the first event of a file says.
+// version is the file version in the first event of a file.
 const version = "brain.Event:2"
 
-// sessionStart is SessionLog.START: what earlier files say of this step and
-// later ones did not happen.
+// sessionStart is SessionLog.START: readers discard events of earlier files at this
+// step or later.
 const sessionStart = 1
 
-// versionEvent begins a file.
+// versionEvent returns the first event of a file.
 func versionEvent(wall float64) []byte {
 	b := moment(wall, 0)
 	b = protowire.AppendTag(b, eventFileVersion, protowire.BytesType)
 	return protowire.AppendString(b, version)
 }
 
-// startEvent says that a session goes on with step.
+// startEvent returns an event that starts a session at step.
 func startEvent(wall float64, step int64) []byte {
 	session := protowire.AppendTag(nil, sessionStatus, protowire.VarintType)
 	session = protowire.AppendVarint(session, sessionStart)
@@ -47,7 +47,7 @@ func startEvent(wall float64, step int64) []byte {
 	return protowire.AppendBytes(b, session)
 }
 
-// scalarsEvent holds the numbers of a step.
+// scalarsEvent returns an event with the numbers of a step.
 func scalarsEvent(wall float64, step int64, scalars []telemetry.Scalar) []byte {
 	var summary []byte
 	for _, s := range scalars {
@@ -63,7 +63,7 @@ func scalarsEvent(wall float64, step int64, scalars []telemetry.Scalar) []byte {
 	return protowire.AppendBytes(b, summary)
 }
 
-// moment begins an event; proto3 omits a step of 0.
+// moment starts an event; proto3 omits a step of 0.
 func moment(wall float64, step int64) []byte {
 	b := protowire.AppendTag(nil, eventWallTime, protowire.Fixed64Type)
 	b = protowire.AppendFixed64(b, math.Float64bits(wall))
@@ -87,8 +87,8 @@ func appendRecord(dst, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, masked(data))
 }
 
-// masked is the checksum of data, changed so that data which holds checksums
-// has another one.
+// masked returns the masked checksum of data, so that data that contains checksums has
+// a different one.
 func masked(data []byte) uint32 {
 	c := crc32.Checksum(data, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8

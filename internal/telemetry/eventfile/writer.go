@@ -1,6 +1,6 @@
-// Package eventfile writes the figures of a run as event files, which
-// TensorBoard draws. The format is records with checksums around two protocol
-// buffers of three fields each; nothing of TensorFlow is needed.
+// Package eventfile writes the metrics of a run as event files for TensorBoard. The
+// format is checksummed records around two protocol buffers of three fields each; it
+// needs nothing of TensorFlow.
 package eventfile
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/merit-rl/merit/internal/telemetry"
 )
 
-// Writer is a train.Reporter that writes each iteration into an event file as
-// soon as it is finished: the step is the iteration, the tag of a number is its
-// path in metrics.jsonl. It begins a file for each session. A resumed run writes
-// its earlier iterations again, and TensorBoard forgets the files before.
+// Writer is a train.Reporter that writes each iteration to an event file as soon as it
+// finishes. The step is the iteration, and the tag of a number is its path in
+// metrics.jsonl. Each session starts a new file. A resumed run writes its earlier
+// iterations again, and TensorBoard discards the earlier files.
 //
-// A run does not end because its event file cannot be written: the Writer says
-// so in the log, once, writes no more, and Close returns the error.
+// If an event file cannot be written, the run continues: the Writer logs the error once
+// and stops writing, and Close returns the error.
 type Writer struct {
 	dir  string
 	log  *slog.Logger
@@ -33,8 +33,8 @@ type Writer struct {
 	err  error
 }
 
-// Open makes the folder dir if there is none. The file in it begins with the
-// run. A nil log is none.
+// Open creates the folder dir if it does not exist. The file in it is created when the
+// run starts. A nil log discards logs.
 func Open(dir string, log *slog.Logger) (*Writer, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -46,8 +46,8 @@ func Open(dir string, log *slog.Logger) (*Writer, error) {
 	return w, nil
 }
 
-// Began begins a file and writes the iterations that a resumed run has behind
-// it, with the times at which they ended if the run never stood still.
+// Began starts a file and writes the earlier iterations of a resumed run, with the times
+// at which they would have finished without interruptions.
 func (w *Writer) Began(history []run.Iteration, _ int) {
 	now := seconds(w.now())
 	data := appendRecord(nil, versionEvent(now))
@@ -84,8 +84,7 @@ func (w *Writer) Collecting(string, int, int) {}
 // Evaluated does nothing: validations are part of their iteration.
 func (w *Writer) Evaluated(string, run.Score) {}
 
-// Close ends the file and returns what kept it from being written, if anything
-// did.
+// Close closes the file and returns the error that stopped writing, if any.
 func (w *Writer) Close() error {
 	if w.file != nil {
 		if err := w.file.Close(); err != nil && w.err == nil {
@@ -103,7 +102,7 @@ func (w *Writer) write(data []byte) {
 	}
 }
 
-// fail remembers the first error.
+// fail stores the first error.
 func (w *Writer) fail(err error) {
 	if err == nil {
 		return
@@ -112,17 +111,17 @@ func (w *Writer) fail(err error) {
 		err = unwritable(w.file.Name(), err)
 	}
 	w.err = err
-	w.log.Warn("no more event files are written; the run goes on", "cause", err)
+	w.log.Warn("cannot write the event file; the run continues without it", "cause", err)
 }
 
-// iterationEvent is the event of an iteration; its number is the step already.
+// iterationEvent returns the event of an iteration; its step is the iteration number.
 func iterationEvent(wall float64, it run.Iteration) []byte {
 	scalars := slices.DeleteFunc(telemetry.Iteration(it), func(s telemetry.Scalar) bool { return s.Path[0] == "iteration" })
 	return scalarsEvent(wall, int64(it.Iteration), scalars)
 }
 
-// create makes a file whose name sorts behind those of earlier sessions, which
-// is the order in which TensorBoard reads a folder.
+// create creates a file whose name sorts after those of earlier sessions, because
+// TensorBoard reads a folder in that order.
 func create(dir string, now time.Time) (*os.File, error) {
 	for n := range 100 {
 		path := filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%010d.merit.%02d", now.Unix(), n))
@@ -139,8 +138,8 @@ func create(dir string, now time.Time) (*os.File, error) {
 
 func unwritable(path string, err error) error {
 	return &fault.Error{
-		Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "event files cannot be written there", Err: err,
-		Hint: "name a folder that can be written and has room",
+		Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "cannot write event files", Err: err,
+		Hint: "use a writable folder with free disk space",
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package exporter shows the figures of a run to Prometheus: the last value of
-// every number that metrics.jsonl has, and how far the run is. It knows no
+// Package exporter provides the metrics of a run to Prometheus: the last value of every
+// number in metrics.jsonl, and the progress of the run. It does not open a
 // listener.
 package exporter
 
@@ -18,28 +18,28 @@ import (
 	"github.com/merit-rl/merit/internal/telemetry"
 )
 
-// prefix begins the name of every number of a run.
+// prefix starts the name of every number of a run.
 const prefix = "merit_train_"
 
-// raised counts alarms: one that ended between two scrapes must not be missed.
+// raised counts alarms, so that a short one between two scrapes is not missed.
 var raised = prometheus.NewDesc(prefix+"alarms_raised_total", "Alarms of the monitors since the run began.", []string{"name", "level"}, nil)
 
-// Exporter is a train.Reporter that answers scrapes with what it was told last.
-// The path update/kl becomes merit_train_update_kl; a map's key or a metric's
-// name becomes the label name, so that names are of a closed set. Numbers of a
-// validation stay until the next one; all others are of the last iteration.
+// Exporter is a train.Reporter that answers scrapes with the last reported values. The
+// path update/kl becomes merit_train_update_kl; a map's key or a metric's name becomes
+// the label name, so that the set of metric names is fixed. Numbers of a validation stay
+// until the next one; all others belong to the last iteration.
 type Exporter struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
 	mu     sync.Mutex
 	line   map[string][]prometheus.Metric // the last iteration's, by the first element of the path
-	series map[string][]prometheus.Metric // of everything else
+	series map[string][]prometheus.Metric // everything else
 	alarms map[[2]string]float64          // how often each was raised, by name and level
-	ended  time.Time                      // when the last iteration did
+	ended  time.Time                      // when the last iteration ended
 }
 
-// New returns an exporter that has heard nothing yet.
+// New returns an exporter without data.
 func New() *Exporter {
 	e := &Exporter{registry: prometheus.NewRegistry(), now: time.Now, line: map[string][]prometheus.Metric{}, alarms: map[[2]string]float64{}, series: map[string][]prometheus.Metric{}}
 	e.registry.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -51,14 +51,14 @@ func (e *Exporter) Handler() http.Handler {
 	return promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{})
 }
 
-// Collector gives figures to whoever scrapes.
+// Collector provides metrics for scrapes.
 type Collector = prometheus.Collector
 
-// Also has c answer scrapes, too, such as a fleet's figures. It is asked from any
-// goroutine, as long as the exporter is.
+// Also adds the metrics of c, such as a fleet's, to the answers of scrapes. c must be
+// safe for concurrent use.
 func (e *Exporter) Also(c Collector) error { return e.registry.Register(c) }
 
-// Began takes what stands behind a resumed run.
+// Began records the earlier iterations of a resumed run.
 func (e *Exporter) Began(history []run.Iteration, total int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,7 +71,7 @@ func (e *Exporter) Began(history []run.Iteration, total int) {
 	}
 }
 
-// Collecting takes how many episodes of what are finished.
+// Collecting records how many episodes are finished.
 func (e *Exporter) Collecting(what string, done, total int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -82,7 +82,7 @@ func (e *Exporter) Collecting(what string, done, total int) {
 	}
 }
 
-// Evaluated takes an evaluation; validations are part of their iteration.
+// Evaluated records an evaluation; validations are part of their iteration.
 func (e *Exporter) Evaluated(what string, score run.Score) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +93,7 @@ func (e *Exporter) Evaluated(what string, score run.Score) {
 	}
 }
 
-// Iterated takes the iteration.
+// Iterated records the iteration.
 func (e *Exporter) Iterated(it run.Iteration, total int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,8 +106,8 @@ func (e *Exporter) planned(total int) {
 	e.series["planned"] = []prometheus.Metric{gauge("iterations_planned", "Iterations that the run will have at most.", nil, float64(total))}
 }
 
-// take replaces all of the iteration before, but for a validation that this one
-// has not.
+// take replaces the values of the previous iteration, but keeps its validation if the
+// new one has none.
 func (e *Exporter) take(it run.Iteration) {
 	fresh := map[string][]prometheus.Metric{"validation": e.line["validation"]}
 	if it.Validation != nil {
@@ -122,10 +122,10 @@ func (e *Exporter) take(it run.Iteration) {
 	}
 }
 
-// Describe says nothing: which numbers a run has shows while it runs.
+// Describe sends nothing, because the set of numbers is not known in advance.
 func (e *Exporter) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives the last values.
+// Collect sends the last values.
 func (e *Exporter) Collect(to chan<- prometheus.Metric) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -144,18 +144,18 @@ func (e *Exporter) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// metric is the gauge of a number.
+// metric returns the gauge of a number.
 func metric(prefix string, s telemetry.Scalar, labels prometheus.Labels) prometheus.Metric {
 	fields := slices.Clone(s.Path)
 	if s.Key >= 0 {
-		labels["name"] = strings.ToValidUTF8(fields[s.Key], "\uFFFD") // as metrics.jsonl has it; else the whole scrape would fail
+		labels["name"] = strings.ToValidUTF8(fields[s.Key], "\uFFFD") // as in metrics.jsonl; otherwise the whole scrape would fail
 		fields = slices.Delete(fields, s.Key, s.Key+1)
 	}
 	return gauge(prefix+strings.Join(fields, "_"), "The field "+strings.Join(fields, ".")+" of metrics.jsonl.", labels, s.Value)
 }
 
-// gauge is a number now. A name that Prometheus does not take is an error of
-// the scrape, not a panic.
+// gauge returns a gauge with the current value. An invalid name fails the scrape, and does
+// not panic.
 func gauge(name, help string, labels prometheus.Labels, value float64) prometheus.Metric {
 	desc := prometheus.NewDesc(prefix+name, help, nil, labels)
 	m, err := prometheus.NewConstMetric(desc, prometheus.GaugeValue, value)

@@ -11,15 +11,15 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// patience is how long a scrape may take to ask, and to be answered.
+// patience is the maximum time to read a scrape's request, and to answer it.
 const patience = 10 * time.Second
 
 // Server answers scrapes and probes at an address.
 type Server struct{ http *httpd.Server }
 
-// Serve has h answer at addr, HOST:PORT. Everybody who reaches it can read, so
-// :PORT is this machine alone; port 0 is any that is free. If nothing can be
-// served any more, log says so and nothing else suffers.
+// Serve serves h at addr, HOST:PORT. Everyone who can connect can read, so :PORT means
+// this machine only; port 0 selects a free port. If the server fails, it only logs the
+// error.
 func Serve(addr string, h http.Handler, log *slog.Logger) (*Server, error) {
 	if strings.HasPrefix(addr, ":") {
 		addr = "127.0.0.1" + addr
@@ -31,13 +31,13 @@ func Serve(addr string, h http.Handler, log *slog.Logger) (*Server, error) {
 	s := &Server{httpd.New(l, httpd.Config{Handler: h, Body: patience, Write: patience, Connections: 64, Log: log, Clear: true})}
 	go func() {
 		if err := s.http.Serve(context.Background()); !errors.Is(err, http.ErrServerClosed) {
-			log.Warn("the server of metrics has stopped; the work continues without it", "cause", err)
+			log.Warn("the metrics server has stopped; the work continues without it", "cause", err)
 		}
 	}()
 	return s, nil
 }
 
-// URL is where the server is, without a path.
+// URL returns the address of the server, without a path.
 func (s *Server) URL() string { return s.http.URL() }
 
 // Close frees the address.

@@ -1,5 +1,5 @@
-// Package outlets shows a training run to the tools that people look at:
-// TensorBoard, by event files, and Prometheus, at an address.
+// Package outlets sends the metrics of a training run to TensorBoard, as event files,
+// and to Prometheus, at an address.
 //
 //	t, err := telemetry.Open(telemetry.Options{Metrics: "127.0.0.1:9464"})
 //	defer t.Close()
@@ -16,18 +16,18 @@ import (
 	"github.com/merit-rl/merit/internal/telemetry/exporter"
 )
 
-// Options say what looks at the run.
+// Options selects the outputs.
 type Options struct {
-	// TensorBoard is the folder for event files; empty is none.
+	// TensorBoard is the folder for event files; empty writes none.
 	TensorBoard string
-	// Metrics is the address, HOST:PORT, at which Prometheus finds /metrics;
-	// empty is none, port 0 any that is free. Everybody who reaches it can read,
-	// so :PORT is this machine alone, and 0.0.0.0:PORT every network it is in.
+	// Metrics is the address, HOST:PORT, that serves /metrics for Prometheus. Empty
+	// serves none, and port 0 selects a free port. Everyone who can connect can read, so
+	// :PORT means this machine only, and 0.0.0.0:PORT every network of the machine.
 	Metrics string
-	Log     *slog.Logger // nil = none
+	Log     *slog.Logger // nil means none
 }
 
-// Telemetry is the train.Reporter of what was asked for.
+// Telemetry is the train.Reporter of the selected outputs.
 type Telemetry struct {
 	coretelemetry.Fan
 
@@ -36,8 +36,8 @@ type Telemetry struct {
 	server   *Server
 }
 
-// Open makes the folder and listens. Errors are of the first thing that does
-// not work, and nothing is left open.
+// Open creates the folder and listens. It returns the first error, and then leaves
+// nothing open.
 func Open(o Options) (*Telemetry, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -63,7 +63,7 @@ func Open(o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// URL is where the metrics are; empty if nobody asked for them.
+// URL returns the address of the metrics; empty if they are not served.
 func (t *Telemetry) URL() string {
 	if t.server == nil {
 		return ""
@@ -71,8 +71,8 @@ func (t *Telemetry) URL() string {
 	return t.server.URL() + "/metrics"
 }
 
-// Also shows figures of something else beside those of the run, to whoever scrapes
-// them.
+// Also adds the metrics of c to those of the run, for every
+// scrape.
 func (t *Telemetry) Also(c exporter.Collector) error {
 	if t.exporter == nil {
 		return nil
@@ -80,8 +80,8 @@ func (t *Telemetry) Also(c exporter.Collector) error {
 	return t.exporter.Also(c)
 }
 
-// Close ends the event file and the server. The error is what kept either from
-// its work; the run did not suffer from it.
+// Close closes the event file and the server. It returns errors of either, which did not
+// affect the run.
 func (t *Telemetry) Close() error {
 	var errs []error
 	if t.events != nil {

@@ -151,7 +151,7 @@ func TestTreeRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, IndexFile), []byte(`{"version":1,"traces":[{"id":"a","path":"../x"},{"id":"b","path":"traces/b.json"}]}`), 0o600))
 	var bad Bad
 	require.Empty(t, gather(t, folder, &bad))
-	require.ErrorContains(t, bad.Err(folder), "leads out of the tree")
+	require.ErrorContains(t, bad.Err(folder), "leads outside the tree")
 	require.Equal(t, 2, bad.Count)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, IndexFile), []byte(`{"version":2}`), 0o600))
 	_, err = ReadIndex(folder)

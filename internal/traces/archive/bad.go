@@ -7,13 +7,13 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Bad collects what cannot be used: all is counted, the first of it is kept.
+// Bad collects invalid records: it counts all and keeps the first few.
 type Bad struct {
 	Count int      `json:"count"`
 	First []string `json:"first"` // place: problem
 }
 
-// Add notes what is wrong at a place.
+// Add records a problem at a place.
 func (b *Bad) Add(where string, err error) {
 	const most = 20
 	if b.Count++; len(b.First) >= most {
@@ -26,7 +26,7 @@ func (b *Bad) Add(where string, err error) {
 	b.First = append(b.First, where+": "+problem)
 }
 
-// List is a line for each of the first, and how many more there are.
+// List returns one line for each of the first problems, and how many more there are.
 func (b *Bad) List() string {
 	list := strings.Join(b.First, "\n  ")
 	if more := b.Count - len(b.First); more > 0 {
@@ -35,13 +35,13 @@ func (b *Bad) List() string {
 	return list
 }
 
-// Err is nil if everything can be used.
+// Err returns an error if there were problems, and nil otherwise.
 func (b *Bad) Err(path string) error {
 	if b.Count == 0 {
 		return nil
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: path,
-		What: fmt.Sprintf("%d of what it holds cannot be used:\n  %s", b.Count, b.List()), Hint: "correct these; docs/spans.md has the form of a span",
+		What: fmt.Sprintf("%d records are invalid:\n  %s", b.Count, b.List()), Hint: "correct these records; docs/spans.md describes the format of spans",
 	}
 }

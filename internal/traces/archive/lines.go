@@ -7,11 +7,11 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// enough is how many bytes of spans stand on one line: readers have a limit.
+// enough is the number of bytes of spans per line; readers limit the length of lines.
 const enough = jsonl.MaxLine / 4
 
-// WriteLines writes a trace as a line of JSON; one that is long as several, each
-// with the head and some of the spans, which readers join again.
+// WriteLines writes a trace as one line of JSON. It splits a long trace over several
+// lines, each with the head and some of the spans; readers join them.
 func WriteLines(w *jsonl.Writer, t *trace.Trace) error { return writeLines(w, t, enough) }
 
 func writeLines(w *jsonl.Writer, t *trace.Trace, enough int) error {

@@ -1,5 +1,5 @@
-// Package archive has traces as files: lines of JSON with a trace, a span or a
-// trajectory each, and a tree of folders with one file a trace and an index.
+// Package archive reads and writes traces as files: JSON lines with a trace, a span
+// or a trajectory each, and a folder tree with one file per trace and an index.
 package archive
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Read calls f for what is in the file or the tree of folders at path: spans
-// and what is known of their traces, for a line or a file at a time. A line is
-// a trace, a span or a trajectory; rows of a table are trajectories. What
-// cannot be used is added to bad, and reading goes on; an error ends it.
-// Trajectories that name no times happened when the file was written.
+// Read calls f for each line of the file, or each file of the tree, at path, with
+// the spans and what is known about their traces. A line is a trace, a span or a
+// trajectory; rows of a table are trajectories. Read adds invalid records to bad and
+// continues; it stops at an error. Trajectories without times get the modification
+// time of the file.
 func Read(path string, bad *Bad, f func(spans []trace.Span, about []trace.About) error) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func Read(path string, bad *Bad, f func(spans []trace.Span, about []trace.About)
 	}
 }
 
-// decode reads a line by the names that it has.
+// decode decodes a line by the fields that it has.
 func decode(in *jsonl.Reader, line jsonl.Line, at time.Time) ([]trace.Span, []trace.About, error) {
 	var names struct {
 		Spans    json.RawMessage `json:"spans"`
@@ -100,7 +100,7 @@ func readTree(folder string, bad *Bad, f func([]trace.Span, []trace.About) error
 	for _, e := range index.Traces {
 		at := filepath.Join(folder, filepath.FromSlash(e.Path))
 		if !local(e.Path) {
-			bad.Add(e.Path, errors.New("leads out of the tree"))
+			bad.Add(e.Path, errors.New("the path leads outside the tree"))
 			continue
 		}
 		text, err := readFile(at)
@@ -110,7 +110,7 @@ func readTree(folder string, bad *Bad, f func([]trace.Span, []trace.About) error
 		}
 		t, err := trace.Decode(text)
 		if err == nil && t.ID != e.ID {
-			err = fmt.Errorf("holds trace %q, and the index says %q", t.ID, e.ID)
+			err = fmt.Errorf("contains trace %q, but the index lists %q", t.ID, e.ID)
 		}
 		if err != nil {
 			bad.Add(e.Path, err)
@@ -123,7 +123,7 @@ func readTree(folder string, bad *Bad, f func([]trace.Span, []trace.About) error
 	return nil
 }
 
-// longest is how many bytes one file of a tree may have.
+// longest is the maximum number of bytes of a file in a tree.
 const longest = 512 << 20
 
 // readFile reads a file of a tree.

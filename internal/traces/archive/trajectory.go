@@ -14,10 +14,10 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Trace is a trajectory as a trace: a call of a model for each step (without
-// steps, for each message of the assistant), the spans that its metadata hold,
-// and its evaluation as a reward. Times are those that the steps name, else
-// at, a microsecond apart. The same trajectory gives the same spans.
+// Trace converts a trajectory to a trace: one model call for each step (without
+// steps, for each message of the assistant), the spans in its metadata, and its
+// evaluation as a reward. Times come from the steps; otherwise they are at, a
+// microsecond apart. The same trajectory gives the same spans.
 func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 	out := &trace.Trace{Head: trace.Head{ID: id(t.ID), Task: t.Task, Status: trace.StatusOK, Metadata: map[string]json.RawMessage{}}}
 	if t.StopReason == rl.StopError {
@@ -37,11 +37,11 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 	if out.ID != t.ID {
 		out.Metadata["trajectory"] = trace.JSON(t.ID)
 	}
-	told := map[string]bool{} // spans of which the conversation was made, where no call was
+	told := map[string]bool{} // spans from which the conversation was made, if it had no calls
 	if text, ok := t.Metadata[trace.MetaSpans]; ok {
 		var others []trace.Span
 		if err := strictjson.Unmarshal(text, &others); err != nil {
-			return nil, fmt.Errorf("metadata.spans are no spans: %w", err)
+			return nil, fmt.Errorf("metadata.spans is not a list of spans: %w", err)
 		}
 		for _, s := range others {
 			s.Trace, told[s.ID] = out.ID, true
@@ -59,7 +59,7 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 	return out, out.Settle()
 }
 
-// steps are those of t, or those that its messages stand for.
+// steps returns the steps of t, or one for each message of the assistant if t has none.
 func steps(t *rl.Trajectory) []rl.Step {
 	if len(t.Steps) > 0 {
 		return t.Steps
@@ -73,14 +73,14 @@ func steps(t *rl.Trajectory) []rl.Step {
 	return steps
 }
 
-// call is step number i as a call of a model.
+// call returns step number i as a model call.
 func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.Span {
 	answer := t.Messages[step.MessageCount]
 	s := trace.Span{Trace: id, ID: fmt.Sprintf("step-%04d", i), Kind: trace.KindPrompt, Start: at, End: at, Status: trace.StatusOK, Agent: answer.Name}
 	if !step.ActionValid {
 		s.Status, s.Error = trace.StatusError, "no valid action"
 	}
-	known := func(name string, to any) { _ = strictjson.Unmarshal(step.Info[name], to) } // what is not there stays
+	known := func(name string, to any) { _ = strictjson.Unmarshal(step.Info[name], to) } // missing fields keep their values
 	known("span", &s.ID)
 	known("agent", &s.Agent)
 	known("name", &s.Name)
@@ -94,7 +94,7 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.
 	return s
 }
 
-// evaluation is what t was found to be worth, as a reward span.
+// evaluation returns the evaluation of t as a reward span.
 func evaluation(t *rl.Trajectory, id string, at time.Time) trace.Span {
 	s := trace.Span{
 		Trace: id, ID: "evaluation", Kind: trace.KindReward, Name: "evaluation", Start: at, End: at, Status: trace.StatusOK,
@@ -106,7 +106,7 @@ func evaluation(t *rl.Trajectory, id string, at time.Time) trace.Span {
 	return s
 }
 
-// id is name if it can be an id, else one that is made of it.
+// id returns name if it is a valid id, otherwise an id derived from it.
 func id(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-", r) {

@@ -22,7 +22,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// IndexFile is where a tree has its index.
+// IndexFile is the path of the index in a tree.
 const IndexFile = "metadata/trace_index.json"
 
 // Index lists the traces of a tree, by start and id.
@@ -31,22 +31,22 @@ type Index struct {
 	Traces  []Entry `json:"traces"`
 }
 
-// Entry is a trace of a tree: its head, and the path of its file in the tree.
+// Entry describes a trace of a tree: its head, and the path of its file in the tree.
 type Entry struct {
 	trace.Head
 	Path string `json:"path"`
 }
 
-// Tree writes traces/DATE/AGENT/trace_ID.json, one file a trace, and an index.
-// Each file appears whole or not at all, the index last: stopped at any moment,
-// what the index lists is there. A tree that is there gets more traces; those
-// it has are replaced.
+// Tree writes traces/DATE/AGENT/trace_ID.json, one file per trace, and an index.
+// Each file appears whole or not at all, and the index last: even after an
+// interruption, every trace that the index lists exists. Writing to an existing tree
+// adds traces and replaces those with the same id.
 type Tree struct {
 	folder  string
 	entries map[string]Entry // by id
 }
 
-// CreateTree returns a tree in a folder that is empty, not there, or a tree.
+// CreateTree opens a tree in a folder that is empty, does not exist, or is a tree.
 func CreateTree(folder string) (*Tree, error) {
 	t := &Tree{folder: folder, entries: map[string]Entry{}}
 	index, err := ReadIndex(folder)
@@ -63,8 +63,8 @@ func CreateTree(folder string) (*Tree, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, cannotWrite(folder, err)
 	}
-	if len(there) > 0 && !(len(there) == 1 && there[0].Name() == "traces") { // a first export that was stopped
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is a folder that is no tree of traces", Hint: "name an empty folder, one that is not there, or one that was exported before"}
+	if len(there) > 0 && !(len(there) == 1 && there[0].Name() == "traces") { // from an interrupted first export
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "the folder is not empty and is not a trace tree", Hint: "use an empty or new folder, or the folder of an earlier export"}
 	}
 	return t, nil
 }
@@ -76,7 +76,7 @@ func (t *Tree) Put(x *trace.Trace) error {
 		return err
 	}
 	if before, ok := t.entries[x.ID]; ok && before.Path != at && local(before.Path) {
-		_ = os.Remove(filepath.Join(t.folder, filepath.FromSlash(before.Path))) // the index names the new one
+		_ = os.Remove(filepath.Join(t.folder, filepath.FromSlash(before.Path))) // the new file replaces it in the index
 	}
 	t.entries[x.ID] = Entry{x.Head, at}
 	return nil
@@ -112,20 +112,20 @@ func ReadIndex(folder string) (*Index, error) {
 	at := filepath.Join(folder, filepath.FromSlash(IndexFile))
 	text, err := os.ReadFile(at)
 	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "no tree of traces", Err: err, Hint: "name a folder with " + IndexFile + " in it, or a file"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "not a trace tree", Err: err, Hint: "pass a file, or a folder that contains " + IndexFile}
 	}
 	index := new(Index)
 	if err := strictjson.Unmarshal(text, index); err != nil {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: at, What: "is no index of traces", Err: err, Hint: "export the tree again"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: at, What: "is not a trace index", Err: err, Hint: "export the tree again"}
 	}
 	if index.Version != 1 {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Protocol, Where: at, What: "is of another version of Merit", Hint: "read it with that version"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Protocol, Where: at, What: "was written by another version of Merit", Hint: "read it with that version"}
 	}
 	return index, nil
 }
 
-// folderName is a name as one part of a path, on any system: other characters
-// are %XX, and what would be too long ends in a digest.
+// folderName encodes a name as one path element for any operating system: it writes
+// special characters as %XX, and shortens long names with a digest.
 func folderName(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -144,12 +144,12 @@ func folderName(name string) string {
 	return clean[:120] + "-" + hex.EncodeToString(sum[:8])
 }
 
-// local reports whether a path that an index names stays in its tree.
+// local reports whether a path in an index stays within its tree.
 func local(at string) bool { return filepath.IsLocal(filepath.FromSlash(at)) }
 
 func cannotWrite(where string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: where, What: "cannot write", Err: err, Hint: "check that the folder may be written to, and that the disk is not full"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: where, What: "cannot write", Err: err, Hint: "check that the folder is writable and the disk is not full"}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// attributes are those of a span, an event or a part of them, and which were
-// read: the others are kept as they are.
+// attributes holds the attributes of a span, an event or a part of them, and which
+// were read: the others are kept unchanged.
 type attributes struct {
 	all  map[string]*common.AnyValue
 	read map[string]bool
@@ -29,7 +29,7 @@ func attributesOf(list []*common.KeyValue) *attributes {
 
 func (a *attributes) has(key string) bool { return a.all[key].GetValue() != nil }
 
-// take returns the first of keys that is there and marks all of them as read.
+// take returns the first of keys that is present and marks all of them as read.
 func (a *attributes) take(keys ...string) (found *common.AnyValue) {
 	for _, key := range keys {
 		if !a.has(key) {
@@ -43,10 +43,10 @@ func (a *attributes) take(keys ...string) (found *common.AnyValue) {
 	return found
 }
 
-// text is the first of keys that is there, as text.
+// text returns the first of keys that is present, as text.
 func (a *attributes) text(keys ...string) string { return text(a.take(keys...)) }
 
-// number is the first of keys that is there, as a whole number of at least 0.
+// number returns the first of keys that is present, as a non-negative integer.
 func (a *attributes) number(keys ...string) (int64, bool) {
 	switch x := plain(a.take(keys...), 0).(type) {
 	case int64:
@@ -60,8 +60,8 @@ func (a *attributes) number(keys ...string) (int64, bool) {
 	return 0, false
 }
 
-// list returns what stands under prefix.0, prefix.1, …, in the order of the
-// numbers, and marks it as read. Numbers may be missing.
+// list returns the attributes under prefix.0, prefix.1, …, in numeric order, and marks
+// them as read. Numbers may be missing.
 func (a *attributes) list(prefix string) []*attributes {
 	items := map[int]*attributes{}
 	var order []int
@@ -90,8 +90,7 @@ func (a *attributes) list(prefix string) []*attributes {
 	return out
 }
 
-// rest is what nobody has read, as much of it as a span may have: the first by
-// name.
+// rest returns the unread attributes, up to the limit of a span, sorted by name.
 func (a *attributes) rest() map[string]json.RawMessage {
 	var names []string
 	for name := range a.all {
@@ -110,7 +109,7 @@ func (a *attributes) rest() map[string]json.RawMessage {
 	return out
 }
 
-// marshal is encoding/json without its care for web pages.
+// marshal is json.Marshal without HTML escaping.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -119,8 +118,8 @@ func marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// mustMarshal is for what JSON has: texts, what plain gives, and JSON that was
-// found valid.
+// mustMarshal marshals values that JSON can represent: texts, results of plain, and
+// valid JSON.
 func mustMarshal(v any) json.RawMessage {
 	text, err := marshal(v)
 	if err != nil {

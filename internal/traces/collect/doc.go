@@ -1,8 +1,8 @@
-// Package collect turns what instrumented agents say into spans, and listens
-// for it: OTLP over HTTP and over gRPC, and a plain form in JSON.
+// Package collect receives what instrumented agents send and converts it to spans:
+// OTLP over HTTP and gRPC, and Merit's own JSON form.
 //
-// Read turns a request of OTLP into spans and knows the words of OpenTelemetry's
-// GenAI conventions (today's and those before), of OpenInference and of
-// OpenLLMetry. Decode reads the plain form. Handler and Server are the
-// listeners' sides of both. All of it is untrusted: bounded and checked.
+// Read converts an OTLP request. It understands OpenTelemetry's GenAI conventions
+// (current and earlier), OpenInference and OpenLLMetry. Decode reads Merit's own
+// form. Handler and Server are the HTTP and gRPC servers for both. All input is
+// untrusted: it is size-limited and checked.
 package collect

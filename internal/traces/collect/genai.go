@@ -13,9 +13,9 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// genAI reads a span of OpenTelemetry's GenAI conventions: messages in
-// attributes (1.37 and later), in events of the span (before), or in numbered
-// attributes (OpenLLMetry). It is false for a span of another matter.
+// genAI reads a span of OpenTelemetry's GenAI conventions, with messages in
+// attributes (1.37 and later), in events of the span (earlier), or in numbered
+// attributes (OpenLLMetry). It returns false for a span of another kind.
 func (src *source) genAI(out *trace.Span) bool {
 	at := src.at
 	operation := at.text("gen_ai.operation.name")
@@ -56,7 +56,7 @@ func (src *source) genAITool(out *trace.Span) {
 	}
 }
 
-// genAIWork is what an agent was asked and what it answered.
+// genAIWork reads the input and output of an agent.
 func (src *source) genAIWork(out *trace.Span) {
 	given, said := src.conversations()
 	src.think(said)
@@ -65,7 +65,7 @@ func (src *source) genAIWork(out *trace.Span) {
 	for _, c := range []*conversation{said, given} {
 		for _, m := range c.messages {
 			if t := m.Content.Text(); t != "" {
-				out.Text = t // the last word of it
+				out.Text = t // the last message
 			}
 		}
 		if out.Text != "" {
@@ -75,7 +75,7 @@ func (src *source) genAIWork(out *trace.Span) {
 	if out.Text == "" {
 		src.content(out)
 	}
-	out.Kind = trace.KindContent // an agent's work stands in the timeline without words, too
+	out.Kind = trace.KindContent // an agent span is in the timeline even without text
 }
 
 func (src *source) genAICall(out *trace.Span) {
@@ -95,7 +95,7 @@ func (src *source) genAICall(out *trace.Span) {
 	out.Name = cmp.Or(p.Model, out.Name)
 }
 
-// conversations are what a model or an agent was given and what it said.
+// conversations returns the input and the output of a model or an agent.
 func (src *source) conversations() (given, said *conversation) {
 	given, said = &conversation{}, &conversation{}
 	at := src.at
@@ -120,7 +120,7 @@ func (src *source) conversations() (given, said *conversation) {
 	return given, said
 }
 
-// instructions are a system's message, which is a list of parts without one.
+// instructions reads the system message, which is a bare list of parts.
 func (c *conversation) instructions(text json.RawMessage) bool {
 	var parts []part
 	if len(text) == 0 || text[0] != '[' || strictjson.Unmarshal(text, &parts) != nil {
@@ -161,8 +161,8 @@ func (src *source) events(given, said *conversation) {
 	}
 }
 
-// eventMessage is the message that an event is: its attributes are those of the
-// message, or one of them has all of it.
+// eventMessage reads a message from an event: its attributes are the fields of the
+// message, or one attribute has the whole message.
 func eventMessage(at *attributes, role string) (m message, ok bool) {
 	whole := document(at.take("message", "gen_ai.event.content"))
 	if whole == nil || strictjson.Unmarshal(whole, &m) != nil {
@@ -176,7 +176,7 @@ func eventMessage(at *attributes, role string) (m message, ok bool) {
 		m = *m.Message
 	}
 	if calls := document(at.take("tool_calls")); calls != nil && m.ToolCalls == nil {
-		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // anything but a list has no calls
+		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // not a list: no calls
 	}
 	m.ToolCallID = cmp.Or(m.ToolCallID, at.text("id"))
 	if role != rl.RoleTool {
@@ -208,7 +208,7 @@ func (c *conversation) join(o *conversation) {
 	c.finish = cmp.Or(c.finish, o.finish)
 }
 
-// split parts the answer from the other choices.
+// split separates the answer from the other choices.
 func split(said []rl.Message) (*rl.Message, []rl.Message) {
 	if len(said) == 0 {
 		return nil, nil
@@ -216,8 +216,7 @@ func split(said []rl.Message) (*rl.Message, []rl.Message) {
 	return &said[0], said[1:len(said):len(said)]
 }
 
-// finish gives the API's word for why a model stopped where the convention has
-// another.
+// finish translates a convention's finish reason to the API's.
 func finish(word string) string {
 	if word == "tool_call" {
 		return "tool_calls"
@@ -235,7 +234,7 @@ func firstOf(v *common.AnyValue) string {
 	return text(v)
 }
 
-// quoted is a text as JSON, and nothing for none.
+// quoted returns a text as JSON, or nil if it is empty.
 func quoted(s string) json.RawMessage {
 	if s == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Server returns a gRPC server that answers OTLP's TraceService. Whoever calls
-// it listens and stops it.
+// Server returns a gRPC server for OTLP's TraceService. The caller serves and stops
+// it.
 func (c *Collector) Server(options ...grpc.ServerOption) *grpc.Server {
 	most := int(c.options.MaxBody)
 	s := grpc.NewServer(append([]grpc.ServerOption{grpc.MaxRecvMsgSize(most), grpc.InTapHandle(c.tap)}, options...)...)
@@ -36,18 +36,18 @@ func (t traces) Export(ctx context.Context, request *service.ExportTraceServiceR
 	return response, nil
 }
 
-// mostStreams is how many requests are read at one time; an exporter that is
-// told so sends again.
+// mostStreams is the maximum number of concurrent requests; exporters retry when
+// they exceed it.
 const mostStreams = 32
 
-// tap lets in who may, before anything of a request's body is read.
+// tap checks authorization and load before the body of a request is read.
 func (c *Collector) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if !c.who.Right(httpd.Bearer(http.Header{"Authorization": info.Header.Get("authorization")})) {
-		return nil, status.Error(codeOf(401), "the key is not the one of this collector: send authorization: Bearer KEY")
+		return nil, status.Error(codeOf(401), "the key is wrong or missing: send authorization: Bearer KEY")
 	}
 	if c.streams.Add(1) > mostStreams {
 		c.streams.Add(-1)
-		return nil, status.Error(codeOf(503), "too many requests at one time: send again")
+		return nil, status.Error(codeOf(503), "too many concurrent requests: retry")
 	}
 	context.AfterFunc(ctx, func() { c.streams.Add(-1) })
 	return ctx, nil

@@ -13,41 +13,40 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// MaxBody is how many bytes a request may have, before and after it is
-// decompressed, if Options say nothing.
+// MaxBody is the default limit of a request in bytes, before and after
+// decompression.
 const MaxBody = 32 << 20
 
-// Options are those of a Collector.
+// Options configures a Collector.
 type Options struct {
-	// Sink takes the spans. It is asked by as many goroutines as there are
-	// requests.
+	// Sink receives the spans. Requests call it concurrently.
 	Sink trace.Sink
-	// Key is what a request must bear as its Authorization; empty asks for none.
+	// Key must be in the Authorization header of a request; empty requires none.
 	Key string
-	// MaxBody bounds a request, in bytes; 0 is MaxBody.
+	// MaxBody is the maximum size of a request in bytes; 0 means MaxBody.
 	MaxBody int64
-	// AtOnce is how many requests are read at one time, which bounds memory to
-	// their bodies; others wait. 0 is 8.
+	// AtOnce is the number of requests to read concurrently, which bounds the memory
+	// for bodies; further requests wait. 0 means 8.
 	AtOnce int
 }
 
-// Collector listens to what instrumented agents say: Handler over HTTP,
-// Server over gRPC.
+// Collector receives spans from instrumented agents: Handler over HTTP, Server over
+// gRPC.
 type Collector struct {
 	options Options
 	who     httpd.Guard
 	seats   chan struct{}
 	kin     *kin
 
-	streams                atomic.Int64 // of gRPC, under way
+	streams                atomic.Int64 // active gRPC requests
 	spans, silent, refused atomic.Int64
 }
 
-// Counts are what a collector has seen since it was made.
+// Counts is what a collector has received since it was created.
 type Counts struct {
-	Spans   int64 `json:"spans"`   // kept
-	Silent  int64 `json:"silent"`  // said nothing that a trace could hold
-	Refused int64 `json:"refused"` // could not be kept
+	Spans   int64 `json:"spans"`   // stored
+	Silent  int64 `json:"silent"`  // without data that a trace could hold
+	Refused int64 `json:"refused"` // not stored
 }
 
 // New returns a collector.
@@ -61,13 +60,13 @@ func New(o Options) *Collector {
 	return &Collector{options: o, who: httpd.Guard{Key: o.Key, Here: o.Key == ""}, seats: make(chan struct{}, o.AtOnce), kin: newKin()}
 }
 
-// Counts returns what was seen so far.
+// Counts returns the counts so far.
 func (c *Collector) Counts() Counts {
 	return Counts{c.spans.Load(), c.silent.Load(), c.refused.Load()}
 }
 
-// Handler answers OTLP at /v1/traces and the plain form at /v1/traces/spans.
-// /healthz says that it listens, and what it has seen.
+// Handler serves OTLP at /v1/traces and Merit's own form at /v1/traces/spans.
+// /healthz reports that the collector is running, with its counts.
 func (c *Collector) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", c.guarded(c.otlp))
@@ -80,25 +79,25 @@ func (c *Collector) Handler() http.Handler {
 	return mux
 }
 
-// guarded lets in who may, as many as there are seats.
+// guarded admits authorized requests, up to the limit of concurrent ones.
 func (c *Collector) guarded(serve func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch c.who.Check(w, r, c.who.Right(httpd.Bearer(r.Header))) {
 		case http.StatusForbidden:
-			fail(w, r, refuse(http.StatusForbidden, "Host", "a collector without a key is asked by the name localhost, or by its address", "send to 127.0.0.1, or start the collector with a key"))
+			fail(w, r, refuse(http.StatusForbidden, "Host", "a collector without a key accepts requests only for localhost or its IP address", "send to 127.0.0.1, or start the collector with a key"))
 			return
 		case http.StatusTooManyRequests:
-			fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and ask again in a second"))
+			fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and retry in a second"))
 			return
 		case http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="merit"`)
-			fail(w, r, refuse(http.StatusUnauthorized, "Authorization", "the key is not the one of this collector", "send Authorization: Bearer KEY; exporters take it from OTEL_EXPORTER_OTLP_HEADERS"))
+			fail(w, r, refuse(http.StatusUnauthorized, "Authorization", "the key is wrong or missing", "send Authorization: Bearer KEY; exporters take it from OTEL_EXPORTER_OTLP_HEADERS"))
 			return
 		}
-		// A browser's page may send text and forms anywhere, but says where it is from.
-		// None of them is this server's, so that a name that leads here by now is none.
+		// Browsers let a page send text and forms to any server, but add Origin. This
+		// server has no pages, so that every request with an Origin comes from elsewhere.
 		if r.Header.Get("Origin") != "" && c.options.Key == "" {
-			fail(w, r, refuse(http.StatusForbidden, "Origin", "a web page may not write traces here", "send them from a program, or start the collector with a key"))
+			fail(w, r, refuse(http.StatusForbidden, "Origin", "web pages may not write traces to a collector without a key", "send them from a program, or start the collector with a key"))
 			return
 		}
 		select {
@@ -128,7 +127,7 @@ func (c *Collector) otlp(w http.ResponseWriter, r *http.Request) {
 	answerOTLP(w, r, http.StatusOK, response)
 }
 
-// take keeps the spans of a request and answers it, over HTTP as over gRPC.
+// take stores the spans of a request and returns the response, for HTTP and gRPC.
 func (c *Collector) take(ctx context.Context, request *service.ExportTraceServiceRequest) (*service.ExportTraceServiceResponse, error) {
 	b := Read(request)
 	kept := len(b.Spans)

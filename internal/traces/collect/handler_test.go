@@ -184,7 +184,7 @@ func TestPartialSuccess(t *testing.T) {
 	var answer service.ExportTraceServiceResponse
 	require.NoError(t, proto.Unmarshal(text, &answer))
 	require.EqualValues(t, 2, answer.PartialSuccess.GetRejectedSpans())
-	require.Contains(t, answer.PartialSuccess.GetErrorMessage(), "start is not there")
+	require.Contains(t, answer.PartialSuccess.GetErrorMessage(), "start is missing")
 	require.Contains(t, answer.PartialSuccess.GetErrorMessage(), "end is before start")
 	require.Len(t, sink.spans, len(spans)-2)
 }
@@ -246,9 +246,9 @@ func TestRefusals(t *testing.T) {
 		{"garbage", "/v1/traces", "application/json", []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":7}]}]}]}`), 400, "OTLP", nil},
 		{"not gzip", "/v1/traces", "application/x-protobuf", good, 400, "gzip", []string{"Content-Encoding", "gzip"}},
 		{"zstd", "/v1/traces", "application/x-protobuf", good, 415, "zstd", []string{"Content-Encoding", "zstd"}},
-		{"too large", "/v1/traces", "application/x-protobuf", bytes.Repeat([]byte("x"), 200<<10), 413, "more than", nil},
-		{"a bomb", "/v1/traces", "application/x-protobuf", bomb, 413, "more than", []string{"Content-Encoding", "gzip"}},
-		{"a bomb", "/v1/traces/spans", "application/json", bomb, 413, "more than", []string{"Content-Encoding", "gzip"}},
+		{"too large", "/v1/traces", "application/x-protobuf", bytes.Repeat([]byte("x"), 200<<10), 413, "longer than", nil},
+		{"a bomb", "/v1/traces", "application/x-protobuf", bomb, 413, "longer than", []string{"Content-Encoding", "gzip"}},
+		{"a bomb", "/v1/traces/spans", "application/json", bomb, 413, "longer than", []string{"Content-Encoding", "gzip"}},
 		{"plain garbage", "/v1/traces/spans", "application/json", []byte(`{"spams":[]}`), 400, "spams", nil},
 		{"not UTF-8", "/v1/traces/spans", "application/json", []byte("{\"spans\":[{\"name\":\"\xff\"}]}"), 400, "UTF-8", nil},
 	} {

@@ -26,7 +26,7 @@ const (
 	typeJSON  = "application/json"
 )
 
-// refusal is an error whose status is known where it arises.
+// refusal is an error with its HTTP status.
 type refusal struct {
 	status int
 	err    *fault.Error
@@ -40,7 +40,7 @@ func refuse(status int, where, what, hint string) error {
 	return &refusal{status, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: hint}}
 }
 
-// body reads the body of a request, of which gzip may have made less.
+// body reads and decompresses the body of a request.
 func (c *Collector) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	most := c.options.MaxBody
 	var from io.Reader = http.MaxBytesReader(w, r.Body, most)
@@ -49,11 +49,11 @@ func (c *Collector) body(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	case "gzip":
 		z, err := gzip.NewReader(from)
 		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "body", "is not gzip, as Content-Encoding says", "send it as it is, or compress it")
+			return nil, refuse(http.StatusBadRequest, "body", "is not gzip, although Content-Encoding says so", "compress the body, or remove Content-Encoding")
 		}
 		from = z
 	default:
-		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Encoding", fmt.Sprintf("%.40q is not read", coding), "send gzip, or the body as it is")
+		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Encoding", fmt.Sprintf("%.40q is not supported", coding), "send gzip, or an uncompressed body")
 	}
 	var b bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= most {
@@ -63,14 +63,14 @@ func (c *Collector) body(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large), err == nil && int64(b.Len()) > most:
-		return nil, refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("it has more than %d bytes", most), "send fewer spans at one time: OTEL_BSP_MAX_EXPORT_BATCH_SIZE of an exporter")
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("is longer than %d bytes", most), "send fewer spans per request: set OTEL_BSP_MAX_EXPORT_BATCH_SIZE of the exporter")
 	case err != nil:
-		return nil, refuse(http.StatusBadRequest, "body", "it ends before its end", "send it whole")
+		return nil, refuse(http.StatusBadRequest, "body", "is truncated", "send the whole body")
 	}
 	return b.Bytes(), nil
 }
 
-// media is the type of a body, in small letters and without parameters.
+// media returns the type of a body, in lower case and without parameters.
 func media(r *http.Request) string {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -89,10 +89,10 @@ func decodeOTLP(r *http.Request, body []byte, request *service.ExportTraceServic
 	case typeJSON:
 		return UnmarshalOTLP(body, request)
 	}
-	return refuse(http.StatusUnsupportedMediaType, "Content-Type", fmt.Sprintf("%.40q is not OTLP's", r.Header.Get("Content-Type")), "send "+typeProto+" or "+typeJSON)
+	return refuse(http.StatusUnsupportedMediaType, "Content-Type", fmt.Sprintf("%.40q is not a media type of OTLP", r.Header.Get("Content-Type")), "send "+typeProto+" or "+typeJSON)
 }
 
-// answerOTLP answers in the form of the request.
+// answerOTLP answers in the encoding of the request.
 func answerOTLP(w http.ResponseWriter, r *http.Request, code int, m proto.Message) {
 	kind, marshal := typeProto, proto.Marshal
 	if media(r) == typeJSON {
@@ -109,11 +109,11 @@ func answer(w http.ResponseWriter, code int, kind string, text []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // who asked has gone
+	_, _ = w.Write(text) // the client may have disconnected
 }
 
-// elsewhere takes metrics and logs, which exporters of all three send to one
-// address, and keeps nothing of them.
+// elsewhere accepts and discards metrics and logs, which exporters send to the same
+// address.
 func (c *Collector) elsewhere(w http.ResponseWriter, r *http.Request) {
 	if _, err := c.body(w, r); err != nil {
 		fail(w, r, err)
@@ -122,8 +122,8 @@ func (c *Collector) elsewhere(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, cmp.Or(media(r), typeProto), nil)
 }
 
-// fail answers with what is wrong: OTLP's paths with google.rpc.Status, as OTLP
-// wants it, the plain one with RFC 9457's problem.
+// fail answers with the error: on OTLP's paths as google.rpc.Status, as OTLP
+// requires, on Merit's own path as an RFC 9457 problem.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	code := statusOf(err)
 	if code == http.StatusServiceUnavailable {
@@ -136,8 +136,8 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	answer(w, code, "application/problem+json", problem(code, fault.Leaves(err)))
 }
 
-// statusOf: what is wrong with the request stays wrong; anything else may
-// succeed later, and exporters try again at 503.
+// statusOf returns 400 for an invalid request. For other errors it returns 503, at
+// which exporters retry.
 func statusOf(err error) int {
 	var known *refusal
 	if errors.As(err, &known) {

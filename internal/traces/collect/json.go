@@ -18,14 +18,14 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// MaxSpans is how many spans one request of the plain form may have.
+// MaxSpans is the maximum number of spans and traces in a request of Merit's own form.
 const MaxSpans = 10_000
 
-// Decode reads the plain form:
+// Decode reads Merit's own form:
 //
 //	{"spans": [trace.Span, …], "traces": [trace.About, …]}
 //
-// All or nothing: the error joins everything that is wrong, each with its place.
+// It accepts all or nothing: the error joins all problems, each with its place.
 func Decode(body []byte) (spans []trace.Span, about []trace.About, err error) {
 	if !utf8.Valid(body) {
 		return nil, nil, bad("body", "is not UTF-8", nil)
@@ -35,10 +35,10 @@ func Decode(body []byte) (spans []trace.Span, about []trace.About, err error) {
 		Traces []json.RawMessage `json:"traces"`
 	}
 	if err := strictjson.UnmarshalKnown(body, &request); err != nil {
-		return nil, nil, bad("body", "is not of the form", err)
+		return nil, nil, bad("body", "does not have the required form", err)
 	}
 	if n := len(request.Spans) + len(request.Traces); n > MaxSpans {
-		return nil, nil, bad("body", fmt.Sprintf("%d spans and traces are more than %d", n, MaxSpans), nil)
+		return nil, nil, bad("body", fmt.Sprintf("has %d spans and traces; the maximum is %d", n, MaxSpans), nil)
 	}
 	var wrong []error
 	spans = make([]trace.Span, len(request.Spans))
@@ -57,7 +57,7 @@ func Decode(body []byte) (spans []trace.Span, about []trace.About, err error) {
 
 func item(where string, text json.RawMessage, into any, check func() error) error {
 	if err := strictjson.UnmarshalKnown(text, into); err != nil {
-		return bad(where, "is not of the form", err)
+		return bad(where, "does not have the required form", err)
 	}
 	err := check()
 	if f := fault.As(err); f != nil {
@@ -69,11 +69,11 @@ func item(where string, text json.RawMessage, into any, check func() error) erro
 }
 
 func bad(where, what string, err error) error {
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Err: err, Hint: "docs/spans.md has the form of spans and traces"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Err: err, Hint: "docs/spans.md describes the form of spans and traces"}
 }
 
-// UnmarshalOTLP reads OTLP's JSON: protobuf's, but that ids are hexadecimal and
-// what is unknown is passed over.
+// UnmarshalOTLP reads OTLP's JSON: that of protobuf, except that ids are hexadecimal
+// and unknown fields are ignored.
 func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) error {
 	err := strictjson.Check(body)
 	if err == nil && surrogate.Match(body) {
@@ -89,11 +89,11 @@ func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) erro
 	return nil
 }
 
-// surrogate is what may be half a character: JavaScript has such where it cut a
-// text, and protobuf refuses it.
+// surrogate matches an escape that may be half a surrogate pair: JavaScript produces
+// those when it cuts a text, and protobuf rejects them.
 var surrogate = regexp.MustCompile(`(?i)\\ud`)
 
-// whole is text in which U+FFFD stands for half characters.
+// whole replaces half surrogate pairs with U+FFFD.
 func whole(text []byte) ([]byte, error) {
 	var tree any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -104,10 +104,10 @@ func whole(text []byte) ([]byte, error) {
 	return json.Marshal(tree)
 }
 
-// hexadecimal reads ids anew. Protobuf's JSON has base64 where OTLP's has
-// hexadecimal digits; they are digits of base64 too, four of which are three bytes.
-// An id that is not hexadecimal becomes one that no span may have, so that Read
-// refuses its span and keeps the others.
+// hexadecimal restores ids. Protobuf's JSON decodes bytes as base64, and OTLP's has
+// hexadecimal digits there, which are also base64 digits: four of them are three
+// bytes. It replaces an id that is not hexadecimal with an invalid one, so that Read
+// refuses only its span.
 func hexadecimal(request *service.ExportTraceServiceRequest) {
 	for _, rs := range request.GetResourceSpans() {
 		for _, ss := range rs.GetScopeSpans() {

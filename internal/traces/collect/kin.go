@@ -7,42 +7,42 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Bounds of what is remembered of traces that come in pieces.
+// Limits of the memory for traces that arrive in several requests.
 const (
 	mostFamilies = 1024
 	mostKin      = 20_000   // spans of one trace
-	mostLinks    = 200_000  // spans of all
+	mostLinks    = 200_000  // spans of all traces
 	mostWaiting  = 32 << 20 // bytes of spans whose agent is not known yet
 )
 
-// link is a span's place in its trace, silent or not, and the agent that it
-// names.
+// link is a span's place in its trace, and the agent that it names. Spans without
+// agent data have links, too.
 type link struct{ trace, id, parent, agent string }
 
-// kin finds out whose work spans are part of. Instrumentations name an agent
-// where its work begins, and exporters send that span last, often in another
-// request: spans that come before it are remembered, and given to the sink again
-// with their agent when it is known. So the order of arrival does not matter.
+// kin finds the agent of each span. Instrumentations name the agent in the span that
+// encloses its work, and exporters send that span last, often in another request. kin
+// remembers earlier spans and passes them to the sink again, with their agent, when it
+// is known. So the order of arrival does not matter.
 type kin struct {
 	mu       sync.Mutex
-	families map[string]*list.Element // of *family, the last used first
+	families map[string]*list.Element // of *family, most recently used first
 	order    *list.List
 	waiting  int // bytes
 	links    int
 }
 
-// family is what is remembered of a trace.
+// family is what is remembered about a trace.
 type family struct {
 	trace   string
 	links   map[string]link
 	waiting map[string]trace.Span
-	dropped bool // to make room: nothing more is remembered here
+	dropped bool // to free memory: nothing more is remembered about this trace
 }
 
 func newKin() *kin { return &kin{families: map[string]*list.Element{}, order: list.New()} }
 
-// name gives spans of b their agents and adds those of earlier requests that b
-// explains. Settled is to be called when the sink has them.
+// name sets the agents of the spans of b, and adds earlier spans whose agent b
+// reveals. Call settled when the sink has stored them.
 func (k *kin) name(b *Batch) (settled func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,7 +55,7 @@ func (k *kin) name(b *Batch) (settled func()) {
 	for i := range b.Spans {
 		s := &b.Spans[i]
 		if f := touched[s.Trace]; f != nil {
-			k.forget(f, s.ID) // it came again
+			k.forget(f, s.ID) // sent again
 		}
 		if s.Agent != "" || touched[s.Trace] == nil {
 			continue
@@ -74,7 +74,7 @@ func (k *kin) name(b *Batch) (settled func()) {
 				explained = append(explained, s)
 			}
 			if agent == "" && !open {
-				k.forget(f, id) // nobody's
+				k.forget(f, id) // it has no agent
 			}
 		}
 	}
@@ -91,8 +91,8 @@ func (k *kin) name(b *Batch) (settled func()) {
 	}
 }
 
-// agent is the one that the nearest span above s names. It is open if a span
-// above has not come yet.
+// agent returns the agent that the nearest span above s names. open is true if a span
+// above has not arrived yet.
 func (f *family) agent(s *trace.Span) (agent string, open bool) {
 	at := s.Parent
 	for range mostKin {
@@ -108,7 +108,7 @@ func (f *family) agent(s *trace.Span) (agent string, open bool) {
 		}
 		at = l.parent
 	}
-	return "", false // a circle
+	return "", false // a cycle
 }
 
 func (k *kin) family(id string) *family {
@@ -124,8 +124,8 @@ func (k *kin) family(id string) *family {
 	return f
 }
 
-// link remembers a span's place, at the cost of the families that were used
-// least.
+// link remembers a span's place, and drops the least recently used families if
+// there are too many.
 func (k *kin) link(f *family, l link) {
 	_, again := f.links[l.id]
 	if !again && len(f.links) >= mostKin {
@@ -139,7 +139,7 @@ func (k *kin) link(f *family, l link) {
 	}
 }
 
-// wait remembers a span, as link does.
+// wait remembers a span, with the same limit policy as link.
 func (k *kin) wait(f *family, s trace.Span) {
 	if f.dropped {
 		return
@@ -172,7 +172,7 @@ func (k *kin) drop() {
 	}
 }
 
-// weight is about how many bytes a span takes. It does not depend on the agent.
+// weight estimates the memory of a span in bytes. It does not depend on the agent.
 func weight(s *trace.Span) int {
 	n := 1024 + len(s.Text) + len(s.Error)
 	if s.Tool != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// message is a message in any of the forms that conventions write: with parts,
-// as OpenTelemetry does today, or as APIs have it.
+// message is a message in any form that the conventions use: with parts, as in current
+// OpenTelemetry, or as in APIs.
 type message struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
@@ -24,7 +24,7 @@ type message struct {
 	Message    *message        `json:"message"` // of a choice
 }
 
-// part is a part of a message as OpenTelemetry has it.
+// part is a part of a message in OpenTelemetry's form.
 type part struct {
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
@@ -37,14 +37,14 @@ type part struct {
 	whole json.RawMessage
 }
 
-// UnmarshalJSON keeps the part as it came, too.
+// UnmarshalJSON also keeps the original JSON of the part.
 func (p *part) UnmarshalJSON(data []byte) error {
 	type bare part
 	p.whole = bytes.Clone(data)
 	return strictjson.Unmarshal(data, (*bare)(p))
 }
 
-// call is a call of a tool: as OpenAI has it, or flat.
+// call is a tool call, in OpenAI's form or flat.
 type call struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -55,15 +55,15 @@ type call struct {
 	} `json:"function"`
 }
 
-// conversation is what was read of messages.
+// conversation is the result of reading messages.
 type conversation struct {
 	messages  []rl.Message
 	reasoning []string
-	finish    string // of the first that says so
+	finish    string // the first that is given
 }
 
-// read adds the messages of a document: one or a list. It reports whether they
-// were any.
+// read adds the messages of a document: one message or a list. It reports whether
+// the document contained messages.
 func (c *conversation) read(text json.RawMessage, role string) bool {
 	var list []message
 	text = bytes.TrimSpace(text)
@@ -101,7 +101,7 @@ func (c *conversation) add(m message) {
 	c.messages = append(c.messages, out)
 }
 
-// parts adds a message of parts. A response of a tool is a message of its own.
+// parts adds a message that consists of parts. A tool response becomes a separate message.
 func (c *conversation) parts(out rl.Message, parts []part) {
 	var kept []json.RawMessage // in OpenAI's form
 	var texts []string
@@ -152,8 +152,8 @@ func (k call) noun() rl.ToolCall {
 	return rl.ToolCall{ID: k.ID, Type: "function", Function: rl.FunctionCall{Name: k.Name, Arguments: loose(k.Arguments)}}
 }
 
-// contentOf reads the content of a message: what is no text and no list of
-// parts is its JSON.
+// contentOf reads the content of a message. Anything but a text or a list of parts
+// becomes a text of its JSON.
 func contentOf(text json.RawMessage) (c rl.Content) {
 	if len(text) == 0 || string(text) == "null" {
 		return c
@@ -164,7 +164,7 @@ func contentOf(text json.RawMessage) (c rl.Content) {
 	return c
 }
 
-// loose is a text, or JSON where there should be one.
+// loose returns a JSON string as text, and other values as JSON.
 func loose(value json.RawMessage) string {
 	var s string
 	switch {
@@ -181,13 +181,13 @@ func loose(value json.RawMessage) string {
 }
 
 func textPart(text string) json.RawMessage {
-	out, _ := marshal(map[string]string{"type": "text", "text": text}) // strings
+	out, _ := marshal(map[string]string{"type": "text", "text": text}) // cannot fail
 	return out
 }
 
-// roleOf gives the roles that an API has to those that a library has of its
-// own: smolagents sends its calls as an assistant's words and what came of them
-// as a user's; LangChain has other names.
+// roleOf maps roles of libraries to roles of the API: smolagents records its tool
+// calls as messages of the assistant and their results as messages of the user;
+// LangChain has other names.
 func roleOf(role string) string {
 	switch strings.ToLower(role) {
 	case "tool-call", "ai":

@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// openInference reads a span of OpenInference, which Arize's instrumentations
-// write, those of smolagents and of the OpenAI Agents SDK among them.
+// openInference reads a span of OpenInference, which Arize's instrumentations write,
+// including those of smolagents and the OpenAI Agents SDK.
 func (src *source) openInference(out *trace.Span) {
 	switch src.at.text("openinference.span.kind") {
 	case "LLM":
@@ -33,7 +33,7 @@ func (src *source) openInferenceCall(out *trace.Span) {
 	given.openInference(at.list("llm.input_messages"))
 	said.openInference(at.list("llm.output_messages"))
 	src.think(said)
-	// The same in words of the library's own, if there was no other.
+	// Without messages, use the library's own form.
 	if v := at.take("input.value"); len(given.messages) == 0 && v != nil && !given.read(document(v), rl.RoleUser) {
 		given.add(message{Role: rl.RoleUser, Content: quoted(text(v))})
 	}
@@ -75,7 +75,7 @@ func (c *conversation) openInference(items []*attributes) {
 	}
 }
 
-// contents are the parts of a message: a single text is that text.
+// contents returns the parts of a message; a single text is returned as that text.
 func (c *conversation) contents(items []*attributes) json.RawMessage {
 	var parts []json.RawMessage
 	for _, item := range items {
@@ -107,8 +107,8 @@ func (src *source) openInferenceTool(out *trace.Span) {
 	at.take("input.mime_type", "output.mime_type", "tool.description", "tool.parameters")
 }
 
-// arguments takes a call of Python apart, as smolagents' instrumentation writes
-// it: what the tool was called with are the keywords.
+// arguments extracts the keyword arguments from a Python call in the form that the
+// instrumentation of smolagents writes.
 func arguments(given string) string {
 	var python struct {
 		Args   []json.RawMessage          `json:"args"`

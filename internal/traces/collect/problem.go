@@ -8,12 +8,12 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// problem is RFC 9457's application/problem+json, in the form of Merit's other
-// servers.
+// problem returns an RFC 9457 application/problem+json document in the form of Merit's
+// other servers.
 func problem(code int, list []error) []byte {
 	var problems []httpd.Wrong
 	for _, err := range list {
-		wrong := httpd.Wrong{What: "the spans could not be kept", Hint: "send them again; who runs the collector finds the reason in its log"}
+		wrong := httpd.Wrong{What: "the spans could not be stored", Hint: "send them again; the log of the collector has the reason"}
 		if f := fault.As(err); f != nil {
 			wrong = httpd.WrongOf(f)
 		}
@@ -22,13 +22,13 @@ func problem(code int, list []error) []byte {
 	return append(mustMarshal(httpd.NewProblem(code, problems)), '\n')
 }
 
-// said is what is wrong in a line, for those who log it.
+// said formats the problems as one line for the log.
 func said(list []error) string {
 	const most = 3
 	var lines []string
 	for _, err := range list[:min(len(list), most)] {
 		if fault.As(err) == nil {
-			lines = append(lines, "the spans could not be kept")
+			lines = append(lines, "the spans could not be stored")
 			continue
 		}
 		lines = append(lines, strings.ReplaceAll(err.Error(), "\n", "; "))

@@ -17,30 +17,30 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Batch is what a request came to.
+// Batch is the result of reading a request.
 type Batch struct {
 	Spans []trace.Span
 	About []trace.About
-	// Silent is how many spans said nothing that a trace could hold: database
-	// queries, requests, and whatever else an agent's process reports.
+	// Silent is the number of spans without data that a trace could hold, such as
+	// database queries and HTTP requests.
 	Silent int
-	// Refused are the spans that cannot be kept, each with what is wrong with it.
+	// Refused has an error for each span that cannot be stored.
 	Refused []error
 
-	links []link // of all of them
+	links []link // of all spans
 }
 
-// Names of attributes by which somebody who instruments may say what Merit
-// cannot know: of a span, or of the resource for all of them.
+// Attributes, of a span or of the resource for all of its spans, with which users
+// provide what Merit cannot infer.
 const (
-	AttributeAgent = "merit.agent" // who acts
-	AttributeTask  = "merit.task"  // the name of what is to be done
-	AttributeGroup = "merit.group" // traces of one group had one start
+	AttributeAgent = "merit.agent" // the acting agent
+	AttributeTask  = "merit.task"  // the name of the task
+	AttributeGroup = "merit.group" // traces of one group start from the same state
 	AttributeTruth = "merit.ground_truth"
 )
 
-// Read turns a request into spans: a function of nothing else. Spans of it that
-// cannot be kept are refused one by one.
+// Read converts a request to spans. The result depends only on the request. Read
+// refuses invalid spans one by one.
 func Read(request *service.ExportTraceServiceRequest) (b Batch) {
 	for _, rs := range request.GetResourceSpans() {
 		resource := attributesOf(rs.GetResource().GetAttributes())
@@ -53,13 +53,13 @@ func Read(request *service.ExportTraceServiceRequest) (b Batch) {
 	return b
 }
 
-// source is a span as it came.
+// source is a received span.
 type source struct {
 	span     *otlp.Span
 	at       *attributes
 	resource *attributes
-	bare     trace.Span   // what every kind has
-	more     []trace.Span // beside the span itself: what was thought, what was worth something
+	bare     trace.Span   // the fields that every kind has
+	more     []trace.Span // spans in addition to this one: reasoning and rewards
 }
 
 func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
@@ -74,7 +74,7 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 	src.ended()
 	src.bare.Agent = cmp.Or(src.at.text(AttributeAgent, "gen_ai.agent.name", "agent.name"), text(resource.all[AttributeAgent]))
 	if name, ok := strings.CutSuffix(s.GetName(), ".run"); ok && src.bare.Agent == "" && text(src.at.all["openinference.span.kind"]) == "AGENT" {
-		src.bare.Agent = name // smolagents' is named there only
+		src.bare.Agent = name // smolagents gives the name only there
 	}
 	src.bare.Agent = cut(src.bare.Agent)
 	about := src.about()
@@ -99,7 +99,7 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 }
 
 // ids checks the ids of a span: OTLP has 16 bytes for a trace and 8 for a span, not
-// all of them zero. A span of the first level has no parent, or one of zeros.
+// all of them zero. A root span has no parent, or one of zeros.
 func ids(s *otlp.Span) error {
 	var wrong []error
 	for _, id := range []struct {
@@ -113,7 +113,7 @@ func ids(s *otlp.Span) error {
 			continue
 		}
 		wrong = append(wrong, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: id.name, What: fmt.Sprintf("is not an id of %d bytes, at least one of which is not zero", id.size),
+			Boundary: fault.Data, Kind: fault.Invalid, Where: id.name, What: fmt.Sprintf("is not an id of %d bytes with at least one nonzero byte", id.size),
 			Hint: fmt.Sprintf("in JSON, send %d hexadecimal digits", 2*id.size),
 		})
 	}
@@ -131,7 +131,7 @@ func check(spans []trace.Span, about *trace.About) error {
 	return errors.Join(wrong...)
 }
 
-// ended notes how the span ended: an exception says more than a status.
+// ended records how the span ended: an exception is more specific than a status.
 func (src *source) ended() {
 	if src.span.GetStatus().GetCode() != otlp.Status_STATUS_CODE_ERROR {
 		return
@@ -147,8 +147,8 @@ func (src *source) ended() {
 	src.bare.Error = cmp.Or(src.bare.Error, src.at.text("error.type"))
 }
 
-// about is what the span says of its trace, or nil: the first span of all says
-// how the trace ended.
+// about returns what the span tells about its trace, or nil. The root span tells how
+// the trace ended.
 func (src *source) about() *trace.About {
 	a := trace.About{Trace: src.bare.Trace, Task: cut(cmp.Or(src.at.text(AttributeTask), text(src.resource.all[AttributeTask])))}
 	if src.bare.Parent == "" {
@@ -176,7 +176,7 @@ func (src *source) about() *trace.About {
 	return &a
 }
 
-// spans are what the span is to a trace: none if it says nothing.
+// spans returns the trace spans for the source; none if it has no agent data.
 func (src *source) spans() []trace.Span {
 	out := src.bare
 	switch {
@@ -194,8 +194,8 @@ func (src *source) spans() []trace.Span {
 	return append([]trace.Span{out}, src.more...)
 }
 
-// content makes a span that is neither a call of a model nor of a tool a piece
-// of work, if it says what it was given or what it came to.
+// content makes a content span of a span that is neither a model call nor a tool run,
+// if it has an input or an output.
 func (src *source) content(out *trace.Span) {
 	if src.at.has("output.value") || src.at.has("traceloop.entity.output") || src.at.has("gen_ai.output.messages") {
 		out.Text = src.at.text("output.value", "traceloop.entity.output", "gen_ai.output.messages")
@@ -207,7 +207,7 @@ func (src *source) content(out *trace.Span) {
 	}
 }
 
-// beside is a span of what the source had beside its own matter.
+// beside returns a new span derived from the source.
 func (src *source) beside(kind trace.Kind, suffix, name string) trace.Span {
 	s := src.bare
 	s.Kind, s.Name, s.Parent, s.ID = kind, name, src.bare.ID, src.bare.ID+"."+suffix
@@ -215,7 +215,7 @@ func (src *source) beside(kind trace.Kind, suffix, name string) trace.Span {
 	return s
 }
 
-// think adds what was thought and not said.
+// think adds a span for the reasoning.
 func (src *source) think(c *conversation) {
 	if len(c.reasoning) > 0 {
 		s := src.beside(trace.KindReasoning, "reasoning", "reasoning")
@@ -224,14 +224,14 @@ func (src *source) think(c *conversation) {
 	}
 }
 
-// cut is as much of a name as a span may have. Instrumentations give tasks and
-// spans whole sentences, which are no reason to lose them.
+// cut shortens a name to the limit of a span. Instrumentations use whole sentences as
+// names of tasks and spans.
 func cut(name string) string {
 	return trace.Cut(name, trace.MaxName)
 }
 
-// moment is a time of OTLP; the zero time for none, or for one that no calendar
-// of 64 bits has.
+// moment converts a time of OTLP. It returns the zero time for none, or for a time
+// that does not fit into 64 bits.
 func moment(nanoseconds uint64) time.Time {
 	if nanoseconds == 0 || nanoseconds > math.MaxInt64 {
 		return time.Time{}

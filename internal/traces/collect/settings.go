@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// usage is what a call cost: in and out each by two names.
+// usage returns the tokens of a call; input and output each have two possible names.
 func (src *source) usage(in, inToo, out, outToo string) *trace.Usage {
 	given, a := src.at.number(in, inToo)
 	said, b := src.at.number(out, outToo)
@@ -22,12 +22,12 @@ func (src *source) usage(in, inToo, out, outToo string) *trace.Usage {
 	return &trace.Usage{PromptTokens: given, CompletionTokens: said}
 }
 
-// settings are what a request asked of the model beside its messages: the names
-// of the convention are those of the API.
+// settings returns the settings of a request. The convention uses the names of the
+// API.
 func (src *source) settings() json.RawMessage {
 	const prefix = "gen_ai.request."
 	object := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(src.at.all)) { // two may have one name
+	for _, key := range slices.Sorted(maps.Keys(src.at.all)) { // two keys may have the same name
 		name, ok := strings.CutPrefix(key, prefix)
 		if !ok || name == "model" || src.at.read[key] {
 			continue
@@ -44,11 +44,11 @@ func (src *source) settings() json.RawMessage {
 	return nonempty(object)
 }
 
-// tools are those on offer, in OpenAI's form.
+// tools returns the offered tools, in OpenAI's form.
 func (src *source) tools() json.RawMessage {
 	var list []json.RawMessage
 	if src.at.has("gen_ai.tool.definitions") {
-		_ = strictjson.Unmarshal(document(src.at.take("gen_ai.tool.definitions")), &list) // no list is none
+		_ = strictjson.Unmarshal(document(src.at.take("gen_ai.tool.definitions")), &list) // no tools if it is not a list
 	}
 	for _, item := range src.at.list("llm.tools") {
 		if v := document(item.take("tool.json_schema")); v != nil {
@@ -71,7 +71,7 @@ func (src *source) tools() json.RawMessage {
 	return mustMarshal(list)
 }
 
-// wrapped is a tool in OpenAI's form: conventions write the function of it flat.
+// wrapped returns a tool in OpenAI's form; conventions write its function flat.
 func wrapped(tool json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if strictjson.Unmarshal(tool, &fields) != nil || fields["function"] != nil || fields["name"] == nil {
@@ -84,7 +84,7 @@ func wrapped(tool json.RawMessage) json.RawMessage {
 	return mustMarshal(map[string]any{"type": "function", "function": fields})
 }
 
-// evaluations are rewards that somebody gave where the agent ran, as events.
+// evaluations adds the rewards that the agent's process recorded as events.
 func (src *source) evaluations() {
 	n := 0
 	for _, event := range src.span.GetEvents() {
@@ -118,7 +118,7 @@ func nonempty(object map[string]any) json.RawMessage {
 	return mustMarshal(object)
 }
 
-// with puts a text under a name.
+// with sets a text under a name.
 func with(m map[string]json.RawMessage, name, text string) map[string]json.RawMessage {
 	if m == nil {
 		m = map[string]json.RawMessage{}

@@ -11,11 +11,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// deepest is how many lists and maps of a value may stand in each other.
+// deepest is the maximum nesting of lists and maps in a value.
 const deepest = 32
 
-// plain is a value as encoding/json writes it. What JSON does not have becomes
-// text: numbers that are not finite, bytes (in base64), what is nested too deep.
+// plain converts a value for encoding/json. What JSON cannot represent becomes text:
+// numbers that are not finite, bytes (in base64), and values nested too deeply.
 func plain(v *common.AnyValue, depth int) any {
 	if depth > deepest {
 		return "…"
@@ -50,17 +50,16 @@ func plain(v *common.AnyValue, depth int) any {
 	return nil
 }
 
-// raw is a value as JSON.
+// raw returns a value as JSON.
 func raw(v *common.AnyValue) json.RawMessage {
 	text, err := marshal(plain(v, 0))
 	if err != nil {
-		return json.RawMessage("null") // plain leaves nothing that JSON does not have
+		return json.RawMessage("null") // cannot happen: plain returns only what JSON can represent
 	}
 	return text
 }
 
-// text is a value as a reader would see it: a string as it is, anything else as
-// JSON, nothing as nothing.
+// text returns a string unchanged, any other value as JSON, and "" for no value.
 func text(v *common.AnyValue) string {
 	switch x := v.GetValue().(type) {
 	case nil:
@@ -71,7 +70,7 @@ func text(v *common.AnyValue) string {
 	return string(raw(v))
 }
 
-// document is a value that holds JSON: as text, or as lists and maps.
+// document returns a value that holds JSON, as text or as lists and maps.
 func document(v *common.AnyValue) json.RawMessage {
 	switch x := v.GetValue().(type) {
 	case nil:

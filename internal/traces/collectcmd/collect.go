@@ -1,5 +1,5 @@
-// Package collectcmd holds the verb collect: a receiver of what instrumented
-// agents say.
+// Package collectcmd implements merit traces collect, which receives traces from
+// instrumented agents.
 package collectcmd
 
 import (
@@ -16,10 +16,10 @@ import (
 type options struct {
 	host   *console.Host
 	Config string   `flag:"config,c" usage:"configuration file" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Set    []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 }
 
-// NewCmd is the verb collect.
+// NewCmd returns the collect command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
 	cmd := console.Verb(&cobra.Command{
@@ -71,7 +71,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// load gives the configuration that the flags say.
+// load returns the configuration with the flags applied.
 func (o *options) load(cmd *cobra.Command) (*collecting.Config, error) {
 	overrides := slices.Clone(o.Set)
 	for flag, key := range map[string]string{"listen": "listen", "grpc": "grpc", "store": "store", "key-file": "key_file"} {
@@ -86,7 +86,7 @@ func (o *options) load(cmd *cobra.Command) (*collecting.Config, error) {
 	return collecting.Load(o.Config, overrides...)
 }
 
-// ready says where the collector listens and who may write.
+// ready prints where the collector listens and who can write to it.
 func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
@@ -95,9 +95,9 @@ func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
 			Store string `json:"store"`
 		}{s.URL(), s.GRPC(), s.Store()})
 	}
-	who := "everybody on this machine"
+	who := "everyone on this machine"
 	if c.KeyFile != "" {
-		who = "who has the key in " + c.KeyFile
+		who = "clients with the key in " + c.KeyFile
 	}
 	also := ""
 	if s.GRPC() != "" {
@@ -107,7 +107,7 @@ func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
 	return err
 }
 
-// ended says what was received.
+// ended prints what was received.
 func (o *options) ended(s *collecting.Server) error {
 	n, done := s.Counts(), s.Sink().Summary()
 	if o.host.Global.JSON {
@@ -116,11 +116,11 @@ func (o *options) ended(s *collecting.Server) error {
 			Done     any `json:"done"`
 		}{n, done})
 	}
-	line := fmt.Sprintf("kept %d spans", n.Spans)
+	line := fmt.Sprintf("stored %d spans", n.Spans)
 	for _, more := range []struct {
 		n    int64
 		what string
-	}{{n.Silent, "said nothing of an agent"}, {n.Refused, "could not be kept"}} {
+	}{{n.Silent, "spans without agent data were ignored"}, {n.Refused, "spans could not be stored"}} {
 		if more.n > 0 {
 			line += fmt.Sprintf("; %d %s", more.n, more.what)
 		}
@@ -134,7 +134,7 @@ func (o *options) ended(s *collecting.Server) error {
 		}
 	}
 	if secrets := done.Secrets(); secrets > 0 {
-		line += fmt.Sprintf("; %d secrets were blanked", secrets)
+		line += fmt.Sprintf("; %d secrets were redacted", secrets)
 	}
 	_, err := fmt.Fprintln(o.host.Stdout, line)
 	return err

@@ -1,7 +1,7 @@
-// Package collecting assembles what takes traces in: secrets are blanked, a
-// store keeps the rest, rewards may score what has ended at once, what is too
-// old is removed. Open is that chain, for whoever records in this process;
-// Listen puts the receivers of OTLP and of the plain form before it.
+// Package collecting assembles the pipeline that receives traces: it redacts
+// secrets, stores the spans, optionally scores each trace when it has ended, and
+// removes old traces. Open is this pipeline for recorders in the same process;
+// Listen adds receivers for OTLP and for Merit's own JSON form.
 package collecting
 
 import (
@@ -23,53 +23,53 @@ import (
 
 // Config is the configuration of a collector.
 type Config struct {
-	// Listen is where OTLP over HTTP and the plain form are received: HOST:PORT.
+	// Listen is the HOST:PORT that receives OTLP over HTTP and Merit's own JSON form.
 	Listen string `yaml:"listen" json:"listen"`
-	// GRPC is where OTLP over gRPC is received: HOST:PORT. Empty is nowhere.
+	// GRPC is the HOST:PORT that receives OTLP over gRPC. Empty turns it off.
 	GRPC string `yaml:"grpc" json:"grpc"`
-	// KeyFile holds the key that clients must send, in its first line. Without one
-	// the collector listens on this machine only.
+	// KeyFile is a file whose first line is the key that clients must send. Without
+	// it the collector accepts connections from this machine only.
 	KeyFile string `yaml:"key_file" json:"key_file"`
-	// TLS has the certificates of both addresses. Without them they speak in the
-	// clear.
+	// TLS has the certificates of both addresses. Without them the connections are
+	// not encrypted.
 	TLS certificates.Files `yaml:"tls" json:"tls"`
-	// Store keeps the traces: the path of a file, or the URL of a Postgres
-	// database. Empty is what MERIT_TRACES says, else traces.db.
+	// Store holds the traces: the path of a file, or the URL of a Postgres database.
+	// If empty, it is the value of MERIT_TRACES, else traces.db.
 	Store string `yaml:"store" json:"store"`
-	// Redact says which secrets are blanked before the store sees them.
+	// Redact selects the secrets to redact before spans are stored.
 	Redact redact.Config `yaml:"redact" json:"redact"`
-	// Retention removes what is too old, or too much.
+	// Retention removes traces that are too old, or exceed a total size.
 	Retention Retention `yaml:"retention" json:"retention"`
-	// Rewards score a trace as soon as it has ended; their weighted scores add up.
+	// Rewards score a trace as soon as it has ended. Its score is their weighted sum.
 	Rewards []merit.Reward `yaml:"rewards" json:"rewards"`
-	// Sandbox bounds what an evaluation may use.
+	// Sandbox sets the limits of one evaluation.
 	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
-	// MaxBody bounds a request, in bytes, also after it is decompressed.
+	// MaxBody is the maximum size of a request in bytes, also after decompression.
 	MaxBody int64 `yaml:"max_body" json:"max_body" jsonschema:"minimum=1024,maximum=1073741824" hint:"use a number of bytes from 1024 to 2^30"`
-	// Drain is how long the collector may take at its end over what it has
-	// accepted, and over rewards that wait.
+	// Drain is the shutdown grace period: how long the collector may take to finish
+	// accepted requests and waiting rewards.
 	Drain time.Duration `yaml:"drain" json:"drain" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 1m"`
 
-	// Places says where each value was set.
+	// Places records where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
 }
 
-// Retention is how long and how much is kept. 0 is no limit.
+// Retention limits the age and the size of what is stored. 0 means no limit.
 type Retention struct {
-	// Age is since the start of a trace, such as 720h.
+	// Age is the maximum age of a trace since its start, such as 720h.
 	Age time.Duration `yaml:"age" json:"age" jsonschema:"minimum=0" hint:"write a duration such as 720h, or 0 for no limit"`
-	// MiB is the size of all traces; the oldest go first.
+	// MiB is the maximum size of all traces; the oldest are removed first.
 	MiB int64 `yaml:"mib" json:"mib" jsonschema:"minimum=0,exclusiveMaximum=1099511627776" hint:"write a number of MiB, or 0 for no limit"`
-	// Every is how often the collector looks.
+	// Every is the interval between two checks.
 	Every time.Duration `yaml:"every" json:"every" jsonschema:"minimum=1s" hint:"write a duration of at least 1s, such as 10m"`
 }
 
-// keep is the retention as a store has it.
+// keep converts r to the retention of a store.
 func (r Retention) keep() store.Retention {
 	return store.Retention{Age: r.Age, Bytes: r.MiB << 20}
 }
 
-// DefaultConfig returns a collector on this machine that keeps everything.
+// DefaultConfig returns a collector that listens on this machine and keeps everything.
 func DefaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:4318", GRPC: "127.0.0.1:4317", MaxBody: collect.MaxBody, Drain: time.Minute,
@@ -80,24 +80,24 @@ func DefaultConfig() *Config {
 // Schema returns the JSON Schema of the configuration of a collector, for editors.
 func Schema() ([]byte, error) { return config.Schema("Merit collector configuration", DefaultConfig()) }
 
-// Load reads the configuration at path, puts overrides of the form
-// key.path=value over it, and checks the result. The error joins every problem,
-// each with file, line and key. Relative paths in the file become relative to
-// the working directory.
+// Load reads the configuration at path, applies overrides of the form
+// key.path=value, and checks the result. The error joins every problem, each with
+// file, line and key. Relative paths in the file become relative to the working
+// directory.
 func Load(path string, overrides ...string) (_ *Config, err error) {
 	c := DefaultConfig()
 	c.Places, err = config.Load(c, path, overrides...)
 	return c, err
 }
 
-// Parse is Load for text that came from source; paths in it are relative to dir.
+// Parse is like Load for text that came from source; paths in it are relative to dir.
 func Parse(source string, text []byte, dir string, overrides ...string) (_ *Config, err error) {
 	c := DefaultConfig()
 	c.Places, err = config.Parse(c, source, text, dir, overrides...)
 	return c, err
 }
 
-// EachPath replaces every path.
+// EachPath replaces every path with replace(path).
 func (c *Config) EachPath(replace func(string) string) {
 	paths := []*string{&c.KeyFile, &c.Sandbox.CacheDir, &c.Sandbox.InterpreterDir}
 	paths = append(paths, c.TLS.Paths()...)
@@ -114,15 +114,14 @@ func (c *Config) EachPath(replace func(string) string) {
 	}
 }
 
-// Validate returns every problem of c, each a *fault.Error whose Where is a key
-// path.
+// Validate returns every problem of c, each a *fault.Error whose Where is a key path.
 func (c *Config) Validate() []error {
 	p := fault.Validate(c)
 	c.address(&p, "listen", c.Listen, false)
 	c.address(&p, "grpc", c.GRPC, true)
 	p = append(p, c.TLS.Problems("tls")...)
 	if c.Listen != "" && c.Listen == c.GRPC && !strings.HasSuffix(c.Listen, ":0") {
-		p.Invalid("grpc", "is the address of listen", "give each a port of its own")
+		p.Invalid("grpc", "is the same address as listen", "use a different port for each")
 	}
 	for i, r := range c.Rewards {
 		p.Check(!r.Environment, fmt.Sprintf("rewards[%d].environment", i), true, "a trace has no environment: name a module or a judge")
@@ -130,7 +129,8 @@ func (c *Config) Validate() []error {
 	return p
 }
 
-// Check is Validate as one error, for a configuration that is in no file.
+// Check returns the problems of Validate as one error, for a configuration that was
+// not read from a file.
 func (c *Config) Check() error { return errors.Join(c.Validate()...) }
 
 func (c *Config) address(p *fault.Problems, key, address string, optional bool) {

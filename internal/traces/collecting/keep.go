@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// keeper removes what is too old or too much, now and then.
+// keeper periodically removes traces that are too old or exceed the size limit.
 type keeper struct {
 	stop func()
 	done chan struct{}
@@ -27,9 +27,9 @@ func startKeeper(s *store.Store, keep store.Retention, every time.Duration, log 
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				log.Error("old traces could not be removed", "error", err)
+				log.Error("cannot remove old traces", "error", err)
 			case gone.Traces > 0:
-				log.Info("old traces were removed", "traces", gone.Traces, "spans", gone.Spans, "bytes", gone.Bytes)
+				log.Info("removed old traces", "traces", gone.Traces, "spans", gone.Spans, "bytes", gone.Bytes)
 			}
 			select {
 			case <-ctx.Done():

@@ -17,32 +17,32 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Bounds of what waits for rewards.
+// Limits of the queue for rewards.
 const (
 	mostWaiting = 100_000 // traces
 	mostEnded   = 100_000 // traces that are remembered as ended
-	atOnce      = 64      // traces of one pass
+	atOnce      = 64      // traces per pass
 )
 
-// scoring gives rewards to traces that have ended, on a goroutine of its own:
-// who sends spans does not wait for it.
+// scoring scores traces that have ended, on a separate goroutine, so that senders
+// of spans do not wait for it.
 type scoring struct {
 	store   *store.Store
 	rewards *merit.Rewards
 	log     *slog.Logger
-	box     *outbox.Box[string] // of traces; what is lost is not looked at
-	free    func() error        // closes rewards, once
+	box     *outbox.Box[string] // trace ids; an id that is lost is not scored
+	free    func() error        // closes the rewards, once
 
 	scored, unscored, failed atomic.Uint64
 
 	mu      sync.Mutex
 	waiting map[string]bool // in the box
 	ended   map[string]bool
-	order   []string // of ended, the oldest first
+	order   []string // keys of ended, oldest first
 }
 
-// loadRewards opens what scores. A reward that compares the traces of a group
-// cannot: the others are still to come.
+// loadRewards opens the configured rewards. It rejects rewards that compare the
+// traces of a group, because the rest of the group may arrive later.
 func loadRewards(ctx context.Context, c *Config, o Options) (*merit.Rewards, error) {
 	options := []merit.Option{merit.WithLogger(o.Logger), merit.WithVariables(o.Getenv)}
 	for _, s := range o.Scorers {
@@ -54,8 +54,8 @@ func loadRewards(ctx context.Context, c *Config, o Options) (*merit.Rewards, err
 	}
 	if r.Group() {
 		err := &fault.Error{
-			Boundary: fault.Config, Kind: fault.Refused, Where: c.Places.Of("rewards"), What: "a reward compares the traces of a group, of which others are still to come when one ends",
-			Hint: "leave it out, and score with merit traces score when all have ended",
+			Boundary: fault.Config, Kind: fault.Refused, Where: c.Places.Of("rewards"), What: "a reward compares the traces of a group, but a trace is scored before the rest of its group has ended",
+			Hint: "remove this reward, and run merit traces score when all traces of the group have ended",
 		}
 		return nil, errors.Join(err, r.Close())
 	}
@@ -68,13 +68,13 @@ func startScoring(s *store.Store, r *merit.Rewards, log *slog.Logger) *scoring {
 	return x
 }
 
-// unheard is how many traces ended and were not looked at.
+// unheard returns how many traces ended but were not scored.
 func (x *scoring) unheard() uint64 {
 	lost, _ := x.box.Lost()
 	return lost + x.failed.Load()
 }
 
-// note queues traces that have ended, and those that had and go on.
+// note queues traces that have ended, and ended traces that received more spans.
 func (x *scoring) note(spans []trace.Span, about []trace.About) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -109,7 +109,7 @@ func (x *scoring) enqueue(id string) {
 	}
 }
 
-// score scores a trace with those that wait behind it.
+// score scores a trace together with those queued behind it.
 func (x *scoring) score(ctx context.Context, id string, more func() (string, bool)) {
 	ids := []string{id}
 	for len(ids) < atOnce {
@@ -128,7 +128,7 @@ func (x *scoring) score(ctx context.Context, id string, more func() (string, boo
 	if err != nil {
 		x.failed.Add(uint64(len(ids)))
 		if ctx.Err() == nil {
-			x.log.Error("traces could not be scored", "traces", len(ids), "error", err)
+			x.log.Error("cannot score traces", "traces", len(ids), "error", err)
 		}
 		return
 	}
@@ -141,7 +141,7 @@ func (x *scoring) score(ctx context.Context, id string, more func() (string, boo
 	}
 }
 
-// close scores what waits, but not for longer than that.
+// close scores what is queued, for at most the given duration.
 func (x *scoring) close(atMost time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
 	defer cancel()

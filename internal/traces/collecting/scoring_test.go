@@ -127,5 +127,5 @@ func TestSlowRewards(t *testing.T) {
 // are still to come.
 func TestNoGroupsAtOnce(t *testing.T) {
 	_, err := collecting.Open(t.Context(), settings(t), collecting.Options{Scorers: []reward.Weighted{{Scorer: &scorer{group: true}, Weight: 1}}})
-	require.ErrorContains(t, err, "others are still to come")
+	require.ErrorContains(t, err, "before the rest of its group has ended")
 }

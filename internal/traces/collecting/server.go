@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// connections is how many there are at one time; more wait until one ends.
+// connections is the maximum number of open connections; further ones wait.
 const connections = 1024
 
 // Server receives traces.
@@ -32,8 +32,8 @@ type Server struct {
 	grpc      *grpc.Server
 }
 
-// Listen opens the sink and the ports of a configuration that is valid: who
-// connects waits until Serve is called.
+// Listen opens the sink and the ports of a valid configuration. Connections wait
+// until Serve is called.
 func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -70,10 +70,10 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 	return s, nil
 }
 
-// URL is where OTLP over HTTP and the plain form are received.
+// URL returns the address that receives OTLP over HTTP and Merit's own JSON form.
 func (s *Server) URL() string { return s.http.URL() }
 
-// GRPC is where OTLP over gRPC is received; empty for nowhere.
+// GRPC returns the address that receives OTLP over gRPC; empty if it is off.
 func (s *Server) GRPC() string {
 	if s.rpc == nil {
 		return ""
@@ -81,17 +81,17 @@ func (s *Server) GRPC() string {
 	return s.rpc.Addr().String()
 }
 
-// Store is the address of the store.
+// Store returns the address of the store.
 func (s *Server) Store() string { return store.Address(s.config.Store) }
 
-// Sink is where the spans go.
+// Sink returns the sink that receives the spans.
 func (s *Server) Sink() *Sink { return s.sink }
 
-// Counts are what was received so far.
+// Counts returns what was received so far.
 func (s *Server) Counts() collect.Counts { return s.collector.Counts() }
 
-// Serve receives until ctx ends. Then it takes nothing new, finishes what it has
-// accepted and returns nil; if that takes longer than drain, the error says so.
+// Serve receives until ctx is canceled. Then it accepts nothing new, finishes what it
+// has accepted and returns nil. It returns an error if that takes longer than drain.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	serving, stop := context.WithCancel(ctx)
@@ -102,7 +102,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err := s.http.Serve(serving); err != nil {
 		return err
 	} else if ctx.Err() == nil {
-		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.GRPC(), What: "the server can no longer listen", Err: <-ended, Hint: "start it again"}
+		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.GRPC(), What: "the server can no longer listen", Err: <-ended, Hint: "restart the collector"}
 	}
 	s.log.Info("draining", "at_most", s.config.Drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
@@ -119,7 +119,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		err = errors.Join(err, context.Cause(drain))
 		s.grpc.Stop()
 	}
-	return s.http.Late(err, s.config.Drain, "give drain more time; exporters send again what was not answered")
+	return s.http.Late(err, s.config.Drain, "raise drain; exporters resend what was not acknowledged")
 }
 
 func (s *Server) hangUp() {
@@ -128,7 +128,7 @@ func (s *Server) hangUp() {
 	}
 }
 
-// Close frees everything, when Serve has returned or was never called.
+// Close releases all resources. Call it after Serve, or instead of Serve.
 func (s *Server) Close() error {
 	s.hangUp()
 	s.grpc.Stop()

@@ -249,7 +249,7 @@ func TestRetention(t *testing.T) {
 func TestSchema(t *testing.T) {
 	text, err := collecting.Schema()
 	require.NoError(t, err)
-	for _, want := range []string{"key_file", "retention", "secrets are blanked before", "OTLP over gRPC"} {
+	for _, want := range []string{"key_file", "retention", "secrets to redact before", "OTLP over gRPC"} {
 		require.Contains(t, string(text), want)
 	}
 }

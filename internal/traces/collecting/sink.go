@@ -13,17 +13,17 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Options are what a configuration file does not say.
+// Options are settings that are not in the configuration file.
 type Options struct {
-	Logger *slog.Logger            // nil is nobody
-	Getenv func(key string) string // nil is os.Getenv
-	// Scorers are rewards of this process beside those of the configuration. They
-	// are trusted.
+	Logger *slog.Logger            // nil discards logs
+	Getenv func(key string) string // nil means os.Getenv
+	// Scorers are rewards of this process, in addition to those of the
+	// configuration. They are trusted.
 	Scorers []reward.Weighted
 }
 
-// Sink is a store with secrets blanked before it and rewards behind it. It
-// implements trace.Sink.
+// Sink is a store that redacts secrets before it stores spans and scores traces
+// afterwards. It implements trace.Sink.
 type Sink struct {
 	log      *slog.Logger
 	drain    time.Duration
@@ -34,8 +34,8 @@ type Sink struct {
 	keeper   *keeper    // nil without a limit
 }
 
-// Open opens the store and what stands before and behind it. Listen, GRPC and
-// KeyFile of the configuration are not used. The error lists every problem.
+// Open opens the store and the pipeline around it. It ignores Listen, GRPC and
+// KeyFile of the configuration. The error lists every problem.
 func Open(ctx context.Context, c *Config, o Options) (*Sink, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -65,11 +65,11 @@ func Open(ctx context.Context, c *Config, o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Put implements trace.Sink: when it returns nil the store has everything, with
-// secrets blanked. What has ended is scored behind it.
+// Put implements trace.Sink. When it returns nil, all spans are stored, with
+// secrets redacted. Traces that have ended are scored in the background.
 func (s *Sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) error {
 	if err := s.next.Put(ctx, spans, about); err != nil {
-		s.log.Error("spans could not be kept", "spans", len(spans), "error", err)
+		s.log.Error("cannot store spans", "spans", len(spans), "error", err)
 		return err
 	}
 	if s.scoring != nil {
@@ -78,18 +78,18 @@ func (s *Sink) Put(ctx context.Context, spans []trace.Span, about []trace.About)
 	return nil
 }
 
-// Store is where the traces are.
+// Store returns the store that holds the traces.
 func (s *Sink) Store() *store.Store { return s.store }
 
-// Summary is what a sink has done since it was opened.
+// Summary counts what a sink has done since it was opened.
 type Summary struct {
 	Redacted map[string]uint64 `json:"redacted"` // secrets, by rule
 	Scored   uint64            `json:"scored"`   // traces that got a score
-	Unscored uint64            `json:"unscored"` // traces whose rewards failed: their outcome says how
-	Unheard  uint64            `json:"unheard"`  // traces that ended and were not looked at: merit traces score does that
+	Unscored uint64            `json:"unscored"` // traces whose rewards failed; their outcome gives the reason
+	Unheard  uint64            `json:"unheard"`  // traces that ended but were not scored; merit traces score does that
 }
 
-// Summary returns what was done so far.
+// Summary returns the counts so far.
 func (s *Sink) Summary() Summary {
 	all := Summary{Redacted: s.redactor.Found()}
 	if s.scoring != nil {
@@ -98,7 +98,7 @@ func (s *Sink) Summary() Summary {
 	return all
 }
 
-// Close scores what waits, for as long as drain says, and closes the store. It
+// Close scores queued traces for at most the drain period, and closes the store. It
 // may be called more than once.
 func (s *Sink) Close() error {
 	if s.keeper != nil {
@@ -111,7 +111,7 @@ func (s *Sink) Close() error {
 	return errors.Join(err, s.store.Close())
 }
 
-// Secrets is how many were blanked.
+// Secrets returns the number of redacted secrets.
 func (s Summary) Secrets() (n uint64) {
 	for _, found := range s.Redacted {
 		n += found

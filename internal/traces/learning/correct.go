@@ -12,11 +12,11 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Experience is batch as p may learn from it: steps that cannot be learnt from
-// have no weight, and the others are corrected for who decided, by the method.
-// Of a policy that can rate decisions, the surrogate's old policy becomes p as it
-// stands now; of another one it stays the one that decided. The batch is not
-// changed.
+// Experience returns batch b as experience for p. Steps that cannot be learned from
+// have weight 0; the others are corrected, by the method, for the policy that made
+// the decisions. If p can rate decisions, the old policy of the surrogate is the
+// current p; otherwise it is the policy that decided. Experience does not change the
+// batch.
 func (s *Set) Experience(ctx context.Context, p policy.Policy, b *credit.Batch) (*policy.Experience, *run.OffPolicy, error) {
 	e := *b.Experience()
 	e.Advantage, e.Weight = append([]float64(nil), e.Advantage...), append([]float64(nil), e.Weight...)
@@ -59,7 +59,7 @@ func (s *Set) Experience(ctx context.Context, p policy.Policy, b *credit.Batch) 
 	return &e, w.stats(), nil
 }
 
-// clone makes weights of advantages: exp(A ÷ (temperature · rms)).
+// clone turns advantages into weights: exp(A ÷ (temperature · rms)).
 func clone(e *policy.Experience, w *weights, temperature float64) {
 	square, n := 0.0, 0
 	for i, a := range e.Advantage {
@@ -70,7 +70,7 @@ func clone(e *policy.Experience, w *weights, temperature float64) {
 	}
 	scale := math.Sqrt(square / float64(max(n, 1)))
 	if scale == 0 {
-		scale = 1 // nothing did better than anything else
+		scale = 1 // all advantages are 0
 	}
 	for i, a := range e.Advantage {
 		if e.Weight[i] > 0 {
@@ -79,14 +79,14 @@ func clone(e *policy.Experience, w *weights, temperature float64) {
 	}
 }
 
-// rate asks p about every step with a weight; nil if p cannot be asked.
+// rate returns p's decision for every step with a weight, or nil if p cannot rate.
 func (s *Set) rate(ctx context.Context, p policy.Policy, steps []*rl.Step, all []*rl.Trajectory, first []int, weight []float64) ([]policy.Decision, error) {
 	r, ok := p.(policy.Rater)
 	if !ok {
 		if s.reader.choices != nil {
 			return nil, &fault.Error{
-				Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy cannot say how likely a choice is",
-				Hint: "learn choices with the embedded network; a language model learns tokens",
+				Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy cannot compute the probability of a choice",
+				Hint: "use the embedded network to learn choices; a language model learns tokens",
 			}
 		}
 		return nil, nil
@@ -117,7 +117,7 @@ func (s *Set) rate(ctx context.Context, p policy.Policy, steps []*rl.Step, all [
 	return out, nil
 }
 
-// weights bounds weights and sums them up.
+// weights clips weights and accumulates statistics.
 type weights struct {
 	most        float64
 	n, cut      int
@@ -126,7 +126,7 @@ type weights struct {
 
 func (w *weights) add(x float64) float64 {
 	w.n++
-	if !(x <= w.most) { // an infinite or undefined one too
+	if !(x <= w.most) { // also if infinite or NaN
 		x = w.most
 		w.cut++
 	}

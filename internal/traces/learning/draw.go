@@ -7,10 +7,10 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Draw returns what iteration n learns from: as many groups of the train split,
-// each of at most so many traces of one task, drawn without replacement. The
-// groups come round in a new order each time all have been drawn. All of it is
-// a function of the index, n and seed.
+// Draw returns what iteration n learns from: the given number of groups of the train
+// split, each with at most the given number of traces of one task, drawn without
+// replacement. When all groups have been drawn, a new order begins. The result
+// depends only on the index, n and seed.
 func (s *Set) Draw(ctx context.Context, n int, seed rl.Seed, groups, members int) ([]*rl.Group, error) {
 	all := s.groups[splitTrain]
 	groups = min(groups, len(all))
@@ -40,8 +40,8 @@ func (s *Set) Draw(ctx context.Context, n int, seed rl.Seed, groups, members int
 	return out, nil
 }
 
-// HeldOut returns at most so many traces of validation or test, in the order of
-// the index, each in a group of its own.
+// HeldOut returns at most the given number of traces of validation or test, in the
+// order of the index, each in a group by itself.
 func (s *Set) HeldOut(ctx context.Context, split string, most int) ([]*rl.Group, error) {
 	var out []*rl.Group
 	for _, g := range s.groups[split] {
@@ -57,8 +57,8 @@ func (s *Set) HeldOut(ctx context.Context, split string, most int) ([]*rl.Group,
 	return out, nil
 }
 
-// as is t under another name, with steps of its own: credit is written into
-// them.
+// as returns a copy of t with another id and group, and with its own steps, because
+// credit is written into the steps.
 func as(t *rl.Trajectory, id, group string) *rl.Trajectory {
 	c := *t
 	c.ID, c.Group = id, group
@@ -66,7 +66,7 @@ func as(t *rl.Trajectory, id, group string) *rl.Trajectory {
 	return &c
 }
 
-// shuffled returns 0 … n−1 in an order that is a function of seed (Fisher and
+// shuffled returns a permutation of 0 … n−1 that depends only on seed (Fisher and
 // Yates).
 func shuffled(n int, seed rl.Seed) []int {
 	order := make([]int, n)

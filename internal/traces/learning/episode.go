@@ -12,31 +12,30 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Names in a step's info: why nothing is learnt from the step, and, as true, that
-// nobody recorded how likely the decision was.
+// Names in a step's info: the reason why the step is not learned from, and, as true,
+// that the probability of the decision was not recorded.
 const (
 	infoSkipped = "not_learnt"
 	infoUnknown = "log_prob_unknown"
 )
 
-// The closed set of reasons to learn nothing from a call.
+// The reasons not to learn from a call.
 const (
 	skipAgent  = "another agent"
 	skipError  = "an error"
-	skipChoice = "no choice"    // what was answered is none of the choices
-	skipText   = "no new text"  // what was asked last is not what a network would read
-	skipTokens = "no token ids" // of prompt and answer, for a language model
+	skipChoice = "no choice"    // the answer is not one of the choices
+	skipText   = "no new text"  // the last input message is not what a network would read
+	skipTokens = "no token ids" // prompt or answer lacks them, for a language model
 )
 
-// reader makes episodes of traces.
+// reader converts traces to episodes.
 type reader struct {
 	agents  []string
 	choices []string // of the embedded network; nil for a language model
 }
 
-// episode is t as it is learnt from: its trajectory with anchors, choices, and
-// what was recorded of its reward. Steps from which nothing can be learnt are
-// there, with the reason.
+// episode returns t as a trajectory with anchors, choices, and its recorded reward.
+// Steps that cannot be learned from are included, with the reason.
 func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
 	out := t.Trajectory()
 	if out.Group == "" {
@@ -54,7 +53,7 @@ func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
 	return out
 }
 
-// step makes step k of out, which is span s, one to learn from.
+// step prepares step k of out, which is span s, for learning.
 func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	step := &out.Steps[k]
 	step.Anchor = anchor(s)
@@ -67,13 +66,13 @@ func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	}
 	if why != "" {
 		step.Policy = nil
-		text, _ := json.Marshal(why) // words of our own
+		text, _ := json.Marshal(why) // a constant of this package
 		step.Info[infoSkipped] = text
 	}
 }
 
-// choose makes the answer a choice, if the policy chooses, and says why it
-// cannot be learnt from, if it cannot.
+// choose converts the answer to a choice, if the policy chooses. It returns the
+// reason if the step cannot be learned from.
 func (r *reader) choose(out *rl.Trajectory, step *rl.Step, s *trace.Span) (why string) {
 	if r.choices == nil {
 		if step.Prompt == nil || len(step.Tokens) == 0 {
@@ -101,20 +100,20 @@ func (r *reader) choose(out *rl.Trajectory, step *rl.Step, s *trace.Span) (why s
 	return ""
 }
 
-// asked reports whether the message before the answer, which a network reads,
-// is the last one that the call was given.
+// asked reports whether the message before the answer, which a network reads, is
+// the last message of the call's input.
 func asked(out *rl.Trajectory, step *rl.Step, s *trace.Span) bool {
 	n := len(s.Prompt.Messages)
 	return n > 0 && step.MessageCount > 0 &&
 		out.Messages[step.MessageCount-1].Content.Text() == s.Prompt.Messages[n-1].Content.Text()
 }
 
-// anchor is a digest of what a call was given, and of who: calls with equal
-// anchors were in one state.
+// anchor returns a digest of the agent and the input of a call: calls with equal
+// anchors were in the same state.
 func anchor(s *trace.Span) string {
 	h := sha256.New()
-	enc := json.NewEncoder(h) // one value a line, so that no two calls run into one
-	_ = enc.Encode(s.Agent)   // a hash takes everything
+	enc := json.NewEncoder(h) // one value per line, so that the encoding is unambiguous
+	_ = enc.Encode(s.Agent)   // a hash does not fail
 	for i := range s.Prompt.Messages {
 		m := &s.Prompt.Messages[i]
 		_ = enc.Encode([]any{m.Role, m.Content.Text(), m.ToolCallID})
@@ -125,12 +124,12 @@ func anchor(s *trace.Span) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// skipped returns why nothing is learnt from a step; empty if it is.
+// skipped returns why the step is not learned from; empty if it is.
 func skipped(s *rl.Step) string {
 	var why string
-	_ = strictjson.Unmarshal(s.Info[infoSkipped], &why) // absent is empty
+	_ = strictjson.Unmarshal(s.Info[infoSkipped], &why) // absent means empty
 	return why
 }
 
-// unknown reports whether nobody recorded how likely the step's decision was.
+// unknown reports whether the probability of the step's decision was not recorded.
 func unknown(s *rl.Step) bool { return s.Info[infoUnknown] != nil }

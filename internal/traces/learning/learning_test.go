@@ -206,11 +206,11 @@ func TestWhatCannotBeLearnt(t *testing.T) {
 		want  string
 	}{
 		{blind, nil, "120 of 120 calls were recorded without log-probabilities"},
-		{blind, []string{"traces.query=agent=nobody"}, `"agent=nobody" chooses no trace`},
-		{blind, []string{"traces.query=agnt=x"}, `"agnt" is no key of a query`},
-		{blind, []string{"traces.choices=[yes, no]"}, "none of the 120 answered calls can be learnt from: no choice (120)"},
+		{blind, []string{"traces.query=agent=nobody"}, `no traces match "agent=nobody"`},
+		{blind, []string{"traces.query=agnt=x"}, `"agnt" is not a query key`},
+		{blind, []string{"traces.choices=[yes, no]"}, "the policy cannot learn from any of the 120 answered calls: no choice (120)"},
 		{blind, []string{"traces.agents=[planner]", "traces.choices=[red, blue, green]"}, "another agent (120)"},
-		{alone, nil, "lightning compares the traces of a task with each other, and every task has only one"},
+		{alone, nil, "lightning compares the traces of a task with each other, but every task has only one"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		_, err := learn(t, c.store, config(t, c.set...), merit.TrainOptions{Dir: dir})

@@ -14,10 +14,10 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Measure says what agents achieved in the traces that a query chooses, by the
-// rewards that are recorded in them. Traces are in the order of their tasks, and
-// of their starts inside of one: two measurements with as many traces of the same
-// tasks can be compared in pairs.
+// Measure reports what agents achieved in the traces that match a query, by the
+// recorded rewards. Traces are sorted by task, and by start within a task, so that
+// two measurements with the same number of traces of the same tasks can be compared
+// in pairs.
 func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now().UTC()
@@ -33,7 +33,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	var all []played
 	err = o.Traces.Each(ctx, q, func(t *trace.Trace) error {
 		x := new(reader).episode(t)
-		steps := make([]rl.Step, max(len(x.Steps), 1)) // one that never called a model has a start, too
+		steps := make([]rl.Step, max(len(x.Steps), 1)) // a trace without model calls has a start, too
 		copy(steps, x.Steps)
 		steps[0].Anchor = "task " + x.Group // equal tasks are equal starts
 		for i := range steps {
@@ -48,7 +48,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, wrong(fault.Missing, "traces.query", "it chooses no trace", "see what there is with merit traces list")
+		return nil, wrong(fault.Missing, "traces.query", "the query matched no traces", "list the traces with merit traces list")
 	}
 	slices.SortFunc(all, func(a, b played) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), a.start.Compare(b.start), cmp.Compare(a.ID, b.ID))

@@ -7,10 +7,10 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Offered returns the answers that a call left its model to choose among, as
-// model servers are told: vLLM's guided_choice and structured_outputs.choice,
-// and the enum of a response_format's JSON Schema. It is nil if the model was
-// free.
+// Offered returns the answers among which a call let its model choose, from vLLM's
+// guided_choice and structured_outputs.choice, or the enum of a response_format's
+// JSON Schema. It is nil if the model's answer was not restricted.
+// It ignores settings of any other form.
 func Offered(settings json.RawMessage) []string {
 	var s struct {
 		Guided     []string `json:"guided_choice"`
@@ -26,7 +26,7 @@ func Offered(settings json.RawMessage) []string {
 		} `json:"response_format"`
 	}
 	if len(settings) == 0 || strictjson.Unmarshal(settings, &s) != nil {
-		return nil // settings of another form say nothing about choices
+		return nil // settings of another form do not restrict the answer
 	}
 	for _, list := range [][]string{s.Structured.Choice, s.Guided, s.Format.Schema.Schema.Enum} {
 		if len(list) > 0 {
@@ -36,7 +36,7 @@ func Offered(settings json.RawMessage) []string {
 	return nil
 }
 
-// mask marks those of the policy's choices that were offered; nil is all.
+// mask marks the policy's choices that were offered; nil means all.
 func mask(choices, offered []string) []byte {
 	if offered == nil {
 		return nil

@@ -1,13 +1,13 @@
-// Package learning trains policies from what agents did already: it reads traces,
-// makes a session of them that trains into a run directory like any other, and
-// plays what such a run has learnt. Nothing here writes to a store.
+// Package learning trains policies from recorded traces: it reads traces, opens a
+// session that trains from them into an ordinary run directory, and plays the
+// trained policy. The package never writes to a store.
 //
-// Each call of a model that was answered is a step, with the credit of its trace.
-// A trace with many calls is one trajectory, and counts once where traces are
-// compared. What is learnt from was decided by somebody else, a while ago. A [Set]
-// knows how likely it was then, where that was recorded, and corrects for it, or
-// imitates what did better than its group; it says which, and how old the traces
-// are. A run plays it as a train.Player.
+// Each answered call of a model is a step, with the credit of its trace. A trace
+// with many calls is one trajectory, and counts once where traces are compared.
+// The decisions were made earlier, by another policy. A [Set] knows how probable
+// each decision was, if that was recorded, and corrects for it, or imitates
+// decisions that did better than their group. It reports which method it used and
+// how old the traces are. A run uses it as a train.Player.
 //
 //	cfg, err := merit.LoadConfig("train.yaml", "traces.query=agent=planner")
 //	s, err := learning.Open(ctx, cfg, learning.Options{Traces: store})
@@ -29,24 +29,24 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Options say where the traces are.
+// Options configures Open.
 type Options struct {
-	// Traces is where they are kept: a *store.Store.
+	// Traces is the store of the traces: a *store.Store.
 	Traces Traces
-	// Resume is the directory of the run that goes on, whose traces must be what
-	// they were; empty for a new run.
+	// Resume is the directory of the run to resume, whose traces must not have
+	// changed; empty for a new run.
 	Resume string
-	// Now is what times in the query are relative to, for a new run; the time now
-	// if it is zero.
+	// Now is the reference for relative times in the query of a new run; zero means
+	// the current time.
 	Now time.Time
 }
 
-// Open reads the traces that cfg asks for and opens a session that learns from
-// them; the answers that they choose among are then part of cfg. Without rewards
-// in cfg, those count that are recorded in the traces. Close frees what it holds.
+// Open reads the traces that cfg selects and opens a session that learns from them.
+// It stores the choices in cfg. If cfg has no rewards, it uses the rewards that are
+// recorded in the traces. Close the session to release its resources.
 func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Option) (*merit.Session, error) {
 	if !cfg.Traced() {
-		return nil, wrong(fault.Missing, "traces.query", "no traces are chosen", `write a query, such as "agent=planner since=7d", or all`)
+		return nil, wrong(fault.Missing, "traces.query", "no traces are selected", `set a query, such as "agent=planner since=7d", or all`)
 	}
 	recorded := len(cfg.Rewards) == 0
 	read := Reading{Config: *Of(cfg), Now: o.Now, Chooses: cfg.Policy.Plugin == "", Scored: recorded}
@@ -80,7 +80,7 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 	return merit.Open(ctx, cfg, opts...)
 }
 
-// begun returns the traces of the run in dir; nil if it has not begun.
+// begun returns the traces of the run in dir; nil if the run has not started.
 func begun(dir string) (*run.Traces, error) {
 	if dir == "" {
 		return nil, nil
@@ -95,7 +95,7 @@ func begun(dir string) (*run.Traces, error) {
 	return m.Traces, nil
 }
 
-// differs names traces that are not what the run in dir began with.
+// differs returns an error that names the traces that differ from those of the run in dir.
 func differs(dir string, now []run.TraceLine) error {
 	before, err := run.ReadTraces(dir)
 	if err != nil {
@@ -118,7 +118,7 @@ func differs(dir string, now []run.TraceLine) error {
 	}
 	for _, line := range before {
 		if _, gone := digests[line.Trace]; gone {
-			names = append(names, line.Trace+" is gone")
+			names = append(names, line.Trace+" is missing")
 		}
 	}
 	const most = 5
@@ -127,23 +127,23 @@ func differs(dir string, now []run.TraceLine) error {
 		what += fmt.Sprintf(" and %d more", n)
 	}
 	return &fault.Error{
-		Boundary: fault.Storage, Kind: fault.Differs, Where: dir, What: "the traces are not those that the run began with: " + what,
-		Hint: "bring them back (merit traces import), or start a new run in another directory",
+		Boundary: fault.Storage, Kind: fault.Differs, Where: dir, What: "the traces differ from those that the run started with: " + what,
+		Hint: "restore them with merit traces import, or start a new run in another directory",
 	}
 }
 
-// absolute are the estimators that compare with more than a task's own traces.
+// absolute lists the estimators that also compare traces of different tasks.
 var absolute = []string{"reinforce_pp", "gae"}
 
-// compares is an error if nothing would be learnt, because every task was done
-// once and the estimator compares inside of tasks.
+// compares returns an error if nothing would be learned, because every task has one
+// trace and the estimator compares traces within a task.
 func compares(cfg *merit.Config, set *Set) error {
 	if !set.Alone() || cfg.Advantage.Singleton != "zero" || slices.Contains(absolute, cfg.Advantage.Estimator) {
 		return nil
 	}
 	return wrong(fault.Invalid, "advantage.estimator",
-		fmt.Sprintf("%s compares the traces of a task with each other, and every task has only one", cfg.Advantage.Estimator),
-		"record several traces of a task (the same task or metadata.group), or choose reinforce_pp, which compares over the whole batch")
+		fmt.Sprintf("%s compares the traces of a task with each other, but every task has only one", cfg.Advantage.Estimator),
+		"record several traces of a task (the same task or metadata.group), or use reinforce_pp, which compares over the whole batch")
 }
 
 func wrong(kind fault.Kind, where, what, hint string) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Recordings are the set for a session of cfg.
+// Recordings returns the set for a session of cfg.
 func (s *Set) Recordings(cfg *merit.Config) merit.Recordings {
 	return merit.Recordings{
 		About: s.about, Spec: env.Spec{Name: "traces", Version: "1", Actions: s.reader.choices},
@@ -23,18 +23,18 @@ func (s *Set) Recordings(cfg *merit.Config) merit.Recordings {
 	}
 }
 
-// player is a train.Recorded of a split.
+// player is the train.Recorded of a split.
 type player struct {
 	*Set
 	split   string
 	policy  policy.Policy
 	scoring *credit.Pipeline
-	seed    rl.Seed // of all draws
+	seed    rl.Seed // for all draws
 	cfg     rollout.Config
 }
 
-// Play implements train.Player. Who was recorded did not choose the likeliest
-// answers, so that a greedy policy cannot be measured.
+// Play implements train.Player. The recorded policy did not act greedily, so a greedy
+// policy cannot be measured.
 func (p *player) Play(ctx context.Context, plan rollout.Plan, _ func(rollout.Progress)) (*train.Played, error) {
 	if plan.Greedy {
 		return nil, nil
@@ -49,8 +49,8 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, _ func(rollout.Pro
 	return p.score(ctx, groups)
 }
 
-// estimate gives the traces that are held out, with weights that make them the
-// policy's own: 1 for that from before training, which is whoever was recorded.
+// estimate returns the held-out traces with weights that estimate the policy's own
+// return. Before training the weights are 1, which measures the recorded policy.
 func (p *player) estimate(ctx context.Context, plan rollout.Plan) (*train.Played, error) {
 	groups, err := p.HeldOut(ctx, p.split, plan.Groups)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *player) estimate(ctx context.Context, plan rollout.Plan) (*train.Played
 	}
 	all := make([]*rl.Trajectory, len(groups))
 	played.Weights = make([]float64, len(groups))
-	for i, g := range groups { // of one each
+	for i, g := range groups { // of one trajectory each
 		all[i], played.Weights[i] = g.Trajectories[0], 1
 	}
 	if plan.Baseline {
@@ -85,5 +85,5 @@ func (p *player) score(ctx context.Context, groups []*rl.Group) (*train.Played, 
 	return train.ScorePlayed(ctx, p.scoring, groups, stats)
 }
 
-// Close implements train.Player: the store is the program's.
+// Close implements train.Player. It does nothing: the caller owns the store.
 func (p *player) Close() error { return nil }

@@ -13,16 +13,16 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Player answers calls as a policy does that learns from traces: it chooses one
-// of its answers. It is safe for concurrent use.
+// Player answers calls with a policy that was trained from traces: it chooses one of
+// its answers. It is safe for concurrent use.
 type Player struct {
 	learner policy.Learner
 	choices []string
 	digest  string
 }
 
-// Play opens the policy of a run from traces: checkpoint is its directory, whose
-// best policy plays, or a file in its checkpoints folder.
+// Play opens the policy of a run that learned from traces. checkpoint is the run
+// directory, whose best policy plays, or a file in its checkpoints folder.
 func Play(ctx context.Context, checkpoint string, opts ...merit.Option) (*Player, error) {
 	dir, name, err := merit.SplitCheckpoint(checkpoint)
 	if err != nil {
@@ -39,15 +39,15 @@ func Play(ctx context.Context, checkpoint string, opts ...merit.Option) (*Player
 	return open(ctx, cfg, c, opts)
 }
 
-// Untrained opens the policy of a configuration that names its choices, before
-// it has learnt anything: what a first set of traces can be recorded with.
+// Untrained opens the untrained policy of a configuration that lists its choices; use
+// it to record a first set of traces.
 func Untrained(ctx context.Context, cfg *merit.Config, opts ...merit.Option) (*Player, error) {
 	return open(ctx, cfg, nil, opts)
 }
 
 func open(ctx context.Context, cfg *merit.Config, c *run.Checkpoint, opts []merit.Option) (*Player, error) {
 	if len(Of(cfg).Choices) < 2 {
-		return nil, wrong(fault.Missing, "traces.choices", "the configuration names no answers to choose among", "name the directory of a run from traces, or list the answers")
+		return nil, wrong(fault.Missing, "traces.choices", "the configuration lists no answers to choose from", "pass the directory of a run that learned from traces, or list the answers in traces.choices")
 	}
 	spec := env.Spec{Name: "traces", Version: "1", Actions: Of(cfg).Choices}
 	l, err := cfg.OpenPlayer(ctx, spec, c, opts...)
@@ -61,26 +61,26 @@ func open(ctx context.Context, cfg *merit.Config, c *run.Checkpoint, opts []meri
 	return p, nil
 }
 
-// Call is what a model is asked.
+// Call is one call of a model.
 type Call struct {
-	Messages []rl.Message // of which the policy reads the last one
-	Choices  []string     // on offer; empty is all of the policy's
+	Messages []rl.Message // the policy reads only the last one
+	Choices  []string     // offered choices; empty means all of the policy's
 	Seed     rl.Seed      // the randomness of the answer
-	Greedy   bool         // take the likeliest answer
+	Greedy   bool         // take the most probable answer
 }
 
-// Answer is what the policy chose, and how likely that was, in nats: what
-// learning from the answer needs.
+// Answer is the chosen answer and its log-probability in nats, which learning from
+// the answer needs.
 type Answer struct {
 	Text    string
 	LogProb float64
 	Entropy float64
 }
 
-// Answer answers a call. The answer is a function of the policy and the call.
+// Answer answers a call. The answer depends only on the policy and the call.
 func (p *Player) Answer(ctx context.Context, c Call) (Answer, error) {
 	if len(c.Messages) == 0 {
-		return Answer{}, p.wrong("there is no message", "send the conversation, with the question last")
+		return Answer{}, p.wrong("the call has no messages", "send the conversation, with the question as the last message")
 	}
 	var mask []byte
 	if len(c.Choices) > 0 {
@@ -88,7 +88,7 @@ func (p *Player) Answer(ctx context.Context, c Call) (Answer, error) {
 		for _, name := range c.Choices {
 			at := slices.Index(p.choices, name)
 			if at < 0 {
-				return Answer{}, p.wrong(fmt.Sprintf("%q is none of its answers", name), fmt.Sprintf("offer some of %q", p.choices))
+				return Answer{}, p.wrong(fmt.Sprintf("%q is not one of its answers", name), fmt.Sprintf("offer some of %q", p.choices))
 			}
 			mask[at] = 1
 		}
@@ -104,13 +104,13 @@ func (p *Player) Answer(ctx context.Context, c Call) (Answer, error) {
 	return Answer{Text: d.Action.Text, LogProb: d.LogProb, Entropy: d.Entropy}, d.Err
 }
 
-// Choices are the answers of the policy.
+// Choices returns the answers of the policy.
 func (p *Player) Choices() []string { return slices.Clone(p.choices) }
 
-// Digest identifies the weights; empty for a policy without training.
+// Digest identifies the weights; it is empty for an untrained policy.
 func (p *Player) Digest() string { return p.digest }
 
-// Close frees what the policy holds.
+// Close releases the policy.
 func (p *Player) Close() error { return p.learner.Close() }
 
 func (p *Player) wrong(what, hint string) error {

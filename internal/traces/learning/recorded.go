@@ -8,9 +8,9 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Recorded is the reward that stands in the traces: what a reward function, a
-// judge or a person said of each when it was scored or labelled. Episodes that
-// are played to measure what was learnt are no traces: Played scores them.
+// Recorded is the reward that is recorded in the traces: the result of a reward
+// function, a judge or a person for each trace. Episodes that are played to measure
+// the trained policy are not traces; Played scores them.
 type Recorded struct{ Played reward.Scorer }
 
 // Info implements reward.Scorer.
@@ -24,19 +24,19 @@ func (r Recorded) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluat
 		return r.Played.Evaluate(ctx, t)
 	}
 	if t.Outcome == "" {
-		return reward.Evaluation{Outcome: reward.Invalid, Reason: "nobody has scored the trace"}
+		return reward.Evaluation{Outcome: reward.Invalid, Reason: "the trace has no recorded score"}
 	}
-	e := reward.Evaluation{Outcome: reward.Outcome(t.Outcome), Reason: "as it was recorded"}
+	e := reward.Evaluation{Outcome: reward.Outcome(t.Outcome), Reason: "recorded in the trace"}
 	if t.Evaluation != nil {
 		e.Result = *t.Evaluation
 	}
 	return e
 }
 
-// recorded is what the reward spans of t say: the total as the score, and the
-// scores of its spans as step rewards, by message. A score of a tool's run is
-// one of the call before it. Without a score the outcome is that of the newest
-// attempt, and empty if there was none.
+// recorded returns the result in the reward spans of t: the total as the score, and
+// the scores of its spans as step rewards, by message. The score of a tool run
+// counts for the call before it. Without a score, the outcome is that of the newest
+// attempt, or empty if there was none.
 func recorded(t *trace.Trace, out *rl.Trajectory) (outcome string, result *rl.EvaluateResult) {
 	total := trace.Total(t.All)
 	if total == nil {
@@ -56,7 +56,7 @@ func recorded(t *trace.Trace, out *rl.Trajectory) (outcome string, result *rl.Ev
 
 // stepRewards adds up the newest scores of the spans of each step.
 func stepRewards(t *trace.Trace, out *rl.Trajectory) []rl.StepOutput {
-	step, k := map[string]int{}, 0 // of each span: the call, or the one before it
+	step, k := map[string]int{}, 0 // step maps a span to its call, or to the call before it
 	for i := range t.All {
 		s := &t.All[i]
 		if s.Kind == trace.KindPrompt && s.Prompt.Answer != nil {

@@ -16,28 +16,28 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Traces is what a Set needs of a store (*store.Store has it).
+// Traces is the part of *store.Store that a Set needs.
 type Traces interface {
-	// Trace returns a trace whole.
+	// Trace returns one complete trace.
 	Trace(ctx context.Context, id string) (*trace.Trace, error)
-	// Each calls f for every trace that q chooses, one at a time.
+	// Each calls f for every trace that matches q, one at a time.
 	Each(ctx context.Context, q trace.Query, f func(*trace.Trace) error) error
 }
 
-// keep is how many bytes of traces a Set holds in memory; beyond, it asks the
-// store again.
+// keep is the maximum number of bytes of traces that a Set holds in memory. Beyond
+// that it rereads traces from the store.
 const keep = 256 << 20
 
-// Set is the traces of a query, cut into the splits of a run. It holds an index
-// of them, and the traces themselves while they are small. Its
-// methods are for one goroutine.
+// Set is the traces of a query, divided into the splits of a run. It holds an index
+// of them, and the traces themselves if they are small enough. Its methods are not
+// safe for concurrent use.
 type Set struct {
 	cfg    Config
 	traces Traces
 	reader reader
 
 	index  []run.TraceLine           // by group, then id
-	kept   map[string]*rl.Trajectory // by id; nil if they are too many
+	kept   map[string]*rl.Trajectory // by id; nil if they are too large
 	groups map[string][]group        // by split, in order of their keys
 	about  run.Traces
 }
@@ -45,20 +45,20 @@ type Set struct {
 // group is the traces of one task: positions in the index.
 type group struct{ from, to int }
 
-// Reading says how a Set is read.
+// Reading configures Read.
 type Reading struct {
 	Config
-	Now time.Time // what "7d" in the query is before, and what ages count from
-	// Chooses says that the policy chooses among answers; otherwise it is a
+	Now time.Time // reference for relative times in the query, and for ages
+	// Chooses is true if the policy chooses among answers; otherwise it is a
 	// language model, which learns tokens.
 	Chooses bool
-	// Scored leaves out traces that nobody has scored; otherwise the run scores
-	// them itself.
+	// Scored omits traces without a recorded score; otherwise the run scores them
+	// itself.
 	Scored bool
 }
 
-// Read asks the store for the traces and says all that keeps a policy from
-// learning from them.
+// Read reads the traces from the store. The error lists every reason why a policy
+// cannot learn from them.
 func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 	s := &Set{cfg: o.Config, traces: from, kept: map[string]*rl.Trajectory{}, groups: map[string][]group{}}
 	q, err := Query(o.Query, o.Now)
@@ -101,8 +101,8 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 	return s, s.check(o)
 }
 
-// Query reads the words of Config.Query. What is recorded after now is not
-// chosen, unless the words say so: it is for the next run.
+// Query parses Config.Query. It excludes traces recorded after now, unless the query
+// sets a time itself.
 func Query(words string, now time.Time) (trace.Query, error) {
 	if words == All {
 		words = ""
@@ -114,7 +114,7 @@ func Query(words string, now time.Time) (trace.Query, error) {
 	return q, err
 }
 
-// offered returns every answer that a call of the traces was offered, sorted.
+// offered returns every answer that a call of the traces offered, sorted.
 func (s *Set) offered(ctx context.Context, q trace.Query) ([]string, error) {
 	seen := map[string]bool{}
 	err := s.traces.Each(ctx, q, func(t *trace.Trace) error {
@@ -137,7 +137,7 @@ func (s *Set) offered(ctx context.Context, q trace.Query) ([]string, error) {
 	return all, err
 }
 
-// line is what the run directory keeps of a trace.
+// line returns what the run directory records about a trace.
 func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
 	line := run.TraceLine{Trace: t.ID, Group: out.Group, Split: split(out.Group, s.cfg.HeldOut), Start: t.Start.UTC(), Outcome: out.Outcome, Calls: len(out.Steps)}
 	if out.Evaluation != nil {
@@ -161,8 +161,8 @@ func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
 	return line, err
 }
 
-// split is where a group belongs: a function of its name, so that a task keeps
-// its place when traces are added.
+// split returns the split of a group. It depends only on the name, so that a task
+// stays in its split when traces are added.
 func split(group string, heldOut float64) string {
 	sum := sha256.Sum256([]byte("split\n" + group))
 	at := float64(binary.BigEndian.Uint64(sum[:8])>>11) * 0x1p-53
@@ -180,7 +180,7 @@ const (
 	splitTrain, splitValidation, splitTest = "train", "validation", "test"
 )
 
-// arrange sorts the index and sums it up.
+// arrange sorts the index and computes its totals.
 func (s *Set) arrange() {
 	slices.SortFunc(s.index, run.TraceLine.Compare)
 	h := sha256.New()
@@ -215,7 +215,7 @@ func (s *Set) arrange() {
 	}
 }
 
-// bytesOf is about how much memory a trajectory takes.
+// bytesOf estimates the memory of a trajectory in bytes.
 func bytesOf(t *rl.Trajectory) int {
 	n := 0
 	for i := range t.Messages {
@@ -227,18 +227,17 @@ func bytesOf(t *rl.Trajectory) int {
 	return n
 }
 
-// About says what the set holds: the part of a run's manifest.
+// About returns the set's part of a run's manifest.
 func (s *Set) About() run.Traces { return s.about }
 
-// Index lists the traces, by group and id.
+// Index returns the traces, by group and id.
 func (s *Set) Index() []run.TraceLine { return s.index }
 
-// Choices are the answers that the policy chooses among; nil for a language
-// model.
+// Choices returns the answers that the policy chooses among; nil for a language model.
 func (s *Set) Choices() []string { return s.reader.choices }
 
-// load returns the trajectory of line i, and an error if the trace changed
-// since it was read.
+// load returns the trajectory of line i, or an error if the trace has changed since
+// it was read.
 func (s *Set) load(ctx context.Context, i int) (*rl.Trajectory, error) {
 	line := &s.index[i]
 	if t := s.kept[line.Trace]; t != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Weigh returns, for each trajectory, how much likelier p makes its decisions
-// than who made them did: the weights of importance sampling, by which the
-// recorded rewards become an estimate of p's own. It returns nil if p cannot say
-// how likely a decision is.
+// Weigh returns, for each trajectory, the ratio of the probability of its decisions
+// under p to their probability under the policy that made them. With these importance
+// weights, the recorded rewards estimate p's own return. It returns nil if p cannot
+// rate decisions.
 //
-// Where it was not recorded how likely a decision was, that is taken from the
-// trajectories: how often a call in the same state was answered the same
-// (regression importance sampling, arXiv 1806.01347).
+// Where the probability of a decision was not recorded, Weigh estimates it as the
+// frequency of the same answer to calls in the same state (regression importance
+// sampling, arXiv 1806.01347).
 func (s *Set) Weigh(ctx context.Context, p policy.Policy, all []*rl.Trajectory) ([]float64, error) {
 	if _, ok := p.(policy.Rater); !ok {
 		return nil, nil
@@ -53,12 +53,12 @@ func (s *Set) Weigh(ctx context.Context, p policy.Policy, all []*rl.Trajectory) 
 			}
 			sum += rated[row].LogProb - was
 		}
-		out[i] = math.Exp(min(sum, 500)) // finite, also when many are added
+		out[i] = math.Exp(min(sum, 500)) // finite, even when many are added
 	}
 	return out, nil
 }
 
-// counts is how often a state was met, and each answer given in it.
+// counts is how often each state occurred, and each answer in it.
 type counts struct {
 	states  map[string]int
 	answers map[[2]string]int

@@ -15,10 +15,10 @@ import (
 	"github.com/merit-rl/merit/internal/traces/learning"
 )
 
-// maxBody is the most bytes of a request.
+// maxBody is the maximum number of bytes of a request.
 const maxBody = 8 << 20
 
-// request is what counts of OpenAI's.
+// request has the supported fields of OpenAI's requests.
 type request struct {
 	Model       string       `json:"model"`
 	Messages    []rl.Message `json:"messages"`
@@ -29,18 +29,18 @@ type request struct {
 	LogProbs    bool         `json:"logprobs"`
 }
 
-// decode reads a request and says what of it cannot be had.
+// decode reads a request and returns an error if it asks for something unsupported.
 func decode(body []byte) (request, learning.Call, error) {
 	var q request
 	if err := strictjson.Unmarshal(body, &q); err != nil {
-		return q, learning.Call{}, fmt.Errorf("the body is not a request: %w", err)
+		return q, learning.Call{}, fmt.Errorf("the body is not a chat completion request: %w", err)
 	}
 	c := learning.Call{Messages: q.Messages, Choices: learning.Offered(body)}
 	switch t := q.Temperature; {
 	case t != nil && *t != 0 && *t != 1:
-		return q, c, fmt.Errorf("temperature %v is not 0 (the likeliest choice) or 1 (as the policy learnt)", *t)
+		return q, c, fmt.Errorf("temperature must be 0 (the most probable choice) or 1 (sample from the policy), not %v", *t)
 	case q.N != nil && *q.N != 1:
-		return q, c, fmt.Errorf("n is %d: ask once for each answer", *q.N)
+		return q, c, fmt.Errorf("n must be 1, not %d: send one request for each answer", *q.N)
 	case t != nil && *t == 0:
 		c.Greedy = true
 	}
@@ -58,7 +58,7 @@ func decode(body []byte) (request, learning.Call, error) {
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		fail(w, http.StatusRequestEntityTooLarge, "invalid_request_error", fmt.Sprintf("the request cannot be read whole, or has more than %d bytes", maxBody))
+		fail(w, http.StatusRequestEntityTooLarge, "invalid_request_error", fmt.Sprintf("the request is truncated, or longer than %d bytes", maxBody))
 		return
 	}
 	q, call, err := decode(body)
@@ -83,8 +83,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, s.answer("chat.completion", q, "message", map[string]any{"role": "assistant", "content": a.Text}, a, "stop"))
 }
 
-// answer is a body of OpenAI's with one choice. The choice is one token to those
-// who ask for log-probabilities: it was made at once.
+// answer returns a body in OpenAI's form with one choice. The log-probability belongs
+// to the whole choice, so that the choice is reported as one token.
 func (s *Server) answer(object string, q request, field string, message map[string]any, a learning.Answer, finish any) map[string]any {
 	choice := map[string]any{"index": 0, field: message, "finish_reason": finish, "logprobs": nil}
 	if q.LogProbs && finish != nil {
@@ -96,8 +96,7 @@ func (s *Server) answer(object string, q request, field string, message map[stri
 	}
 }
 
-// stream answers in events, as agents ask that show words as they come: there is
-// one.
+// stream answers with server-sent events; the whole text is in one event.
 func (s *Server) stream(w http.ResponseWriter, q request, a learning.Answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, chunk := range []map[string]any{

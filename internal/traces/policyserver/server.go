@@ -1,7 +1,7 @@
-// Package policyserver lets an agent use a policy that learnt from its traces:
-// a server that speaks OpenAI's chat completions and answers with one of the
-// policy's choices, and how likely it was. The agent changes its base URL and
-// nothing else, and merit traces proxy before it records the next round.
+// Package policyserver serves a policy that learned from an agent's traces through
+// OpenAI's chat completions API. It answers with one of the policy's choices and its
+// log-probability. The agent only changes its base URL, and merit traces proxy in between
+// records the next round.
 package policyserver
 
 import (
@@ -18,22 +18,22 @@ import (
 	"github.com/merit-rl/merit/internal/traces/learning"
 )
 
-// Config says where the server listens.
+// Config configures the server.
 type Config struct {
 	Listen string // HOST:PORT
-	Key    string // that clients must send; needed where others than this machine can ask
+	Key    string // that clients must send; required if other machines can connect
 	Name   string // of the model, in answers
 	Drain  time.Duration
-	TLS    certificates.Files // without them the server speaks in the clear
-	Logger *slog.Logger       // nil is silent
+	TLS    certificates.Files // without them the server does not encrypt
+	Logger *slog.Logger       // nil discards logs
 }
 
-// DefaultConfig listens on this machine.
+// DefaultConfig returns a server on this machine.
 func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:8740", Name: "merit", Drain: 10 * time.Second}
 }
 
-// Server answers for a player.
+// Server answers calls with a player.
 type Server struct {
 	cfg    Config
 	player *learning.Player
@@ -41,7 +41,7 @@ type Server struct {
 	who    httpd.Guard
 }
 
-// Open listens for calls to p, which Close does not close.
+// Open listens for calls to p. Close does not close p.
 func Open(p *learning.Player, cfg Config) (*Server, error) {
 	err := cfg.check()
 	if err != nil {
@@ -66,7 +66,7 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// check reports everything that is wrong with the configuration.
+// check reports every problem of the configuration.
 func (c Config) check() error {
 	var p fault.Problems
 	httpd.CheckListen(&p, "--listen", c.Listen, c.Key != "", "--key-env", "use the policy")
@@ -74,27 +74,27 @@ func (c Config) check() error {
 	return errors.Join(append(p, c.TLS.Problems("tls")...)...)
 }
 
-// URL is the base URL that agents are given.
+// URL returns the base URL for agents.
 func (s *Server) URL() string { return s.http.URL() + "/v1" }
 
-// Serve answers until ctx ends, and then finishes what was asked.
+// Serve answers until ctx is canceled, and then finishes requests in progress.
 func (s *Server) Serve(ctx context.Context) error {
-	return s.http.Run(ctx, s.cfg.Drain, "give --drain more time")
+	return s.http.Run(ctx, s.cfg.Drain, "raise --drain")
 }
 
-// Close stops listening at once. It may be called more than once.
+// Close stops listening immediately. It may be called more than once.
 func (s *Server) Close() error { return s.http.Close() }
 
-// guard lets only those in who have the key, or, without one, who ask this
-// machine by its name: the page of a browser whose name was made to mean
-// 127.0.0.1 says its own.
+// guard admits requests with the key or, if there is none, requests to localhost or
+// an IP address. A web page whose host name was rebound to 127.0.0.1 sends its own
+// host name.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch s.who.Check(w, r, s.who.Right(httpd.Bearer(r.Header))) {
 		case http.StatusForbidden:
-			fail(w, http.StatusForbidden, "permission_error", "a server without a key is asked by the name localhost, or by its address")
+			fail(w, http.StatusForbidden, "permission_error", "a server without a key accepts requests only for localhost or its IP address")
 		case http.StatusTooManyRequests:
-			fail(w, http.StatusTooManyRequests, "rate_limit_error", "this address has sent too many wrong keys: use the server's key, and ask again in a second")
+			fail(w, http.StatusTooManyRequests, "rate_limit_error", "this address has sent too many wrong keys: use the server's key, and retry in a second")
 		case http.StatusUnauthorized:
 			fail(w, http.StatusUnauthorized, "authentication_error", "send the server's key: Authorization: Bearer KEY")
 		default:
@@ -115,10 +115,10 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
-// fail says what is wrong as OpenAI's clients read it.
+// fail reports an error in the form that OpenAI's clients read.
 func fail(w http.ResponseWriter, status int, kind, what string) {
 	reply(w, status, map[string]any{"error": map[string]string{"type": kind, "message": what}})
 }

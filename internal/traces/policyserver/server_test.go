@@ -110,12 +110,12 @@ func TestRefusals(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{open, `{`, nil, 400, "the body is not a request"},
-		{open, `{"messages":[]}`, nil, 400, "there is no message"},
-		{open, `{"messages":[{"role":"user","content":"?"}],"guided_choice":["up"]}`, nil, 400, `\"up\" is none of its answers`},
+		{open, `{`, nil, 400, "the body is not a chat completion request"},
+		{open, `{"messages":[]}`, nil, 400, "the call has no messages"},
+		{open, `{"messages":[{"role":"user","content":"?"}],"guided_choice":["up"]}`, nil, 400, `\"up\" is not one of its answers`},
 		{open, `{"messages":[{"role":"user","content":"?"}],"temperature":0.7}`, nil, 400, "temperature 0.7"},
-		{open, `{"messages":[{"role":"user","content":"?"}],"n":2}`, nil, 400, "ask once for each answer"},
-		{open, fine, []string{"Host", "evil.example"}, 403, "by the name localhost"},
+		{open, `{"messages":[{"role":"user","content":"?"}],"n":2}`, nil, 400, "send one request for each answer"},
+		{open, fine, []string{"Host", "evil.example"}, 403, "only for localhost"},
 		{open, fine, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
 		{locked, fine, nil, 401, "send the server's key"},
 		{locked, fine, []string{"Authorization", "Bearer a-key-that-nobody-guesses"}, 200, `"content"`},

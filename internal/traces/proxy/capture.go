@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// call is one call of a model, as it passed through.
+// call is a model call that passes through the proxy.
 type call struct {
 	api     string
 	whose   whose
 	span    string
-	scope   key      // whose conversations it may go on from
+	scope   key      // the conversations that it may continue
 	secrets []string // never recorded
 
-	start, first, ended time.Time // first = of the answer's first byte
-	status              int       // of HTTP; 0 if there was no answer
-	encoding            string    // of the answer's bytes
-	stream              bool      // the answer came as server-sent events
-	failure             string    // why the answer ended early, if it did
+	start, first, ended time.Time // first is the time of the answer's first byte
+	status              int       // HTTP status; 0 without an answer
+	encoding            string    // content encoding of the answer
+	stream              bool      // the answer is a stream of server-sent events
+	failure             string    // why the answer is incomplete, if it is
 	request, answer     []byte
-	partly              bool // a body was longer than is recorded
+	partly              bool // a body exceeded the recording limit
 
 	done   atomic.Bool
 	memory *atomic.Int64 // bytes held by all calls
@@ -34,7 +34,7 @@ type call struct {
 	lost   bool // there was no memory for its bodies
 }
 
-// keepRequest keeps a request's body if there is room.
+// keepRequest keeps a request's body if there is memory.
 func (c *call) keepRequest(body []byte) {
 	if int64(len(body)) > c.most {
 		c.partly = true
@@ -53,7 +53,7 @@ func (c *call) hold(n int64) bool {
 	return true
 }
 
-// release gives the memory back.
+// release frees the memory of the call.
 func (c *call) release() {
 	c.memory.Add(-c.held)
 	c.held, c.request, c.answer = 0, nil, nil
@@ -80,7 +80,7 @@ func (c *call) keep(chunk []byte) {
 	c.answer = append(c.answer, chunk...)
 }
 
-// capture is an answer's body that is kept as it passes.
+// capture keeps the body of an answer while it passes through.
 type capture struct {
 	io.ReadCloser
 	call *call
@@ -89,8 +89,8 @@ type capture struct {
 
 var lastEvent = []byte("data: [DONE]")
 
-// Read keeps what it gives. A call ends before its last bytes go on to the
-// agent: whatever the agent asks next comes after it, in the order of ends.
+// Read keeps the bytes that it returns. The call ends before the agent receives its
+// last bytes, so that the agent's next call ends later.
 func (c *capture) Read(into []byte) (int, error) {
 	n, err := c.ReadCloser.Read(into)
 	if n > 0 && !c.call.done.Load() {
@@ -100,12 +100,12 @@ func (c *capture) Read(into []byte) (int, error) {
 	case err == io.EOF || c.call.stream && bytes.Contains(into[:n], lastEvent):
 		c.end(c.call, "")
 	case err != nil && !errors.Is(err, io.ErrClosedPipe) && !isCanceled(err):
-		c.end(c.call, "the answer broke off: "+err.Error())
+		c.end(c.call, "the answer was interrupted: "+err.Error())
 	}
 	return n, err
 }
 
-// plain is the answer without its encoding, at most most bytes of it.
+// plain returns the decoded answer, at most most bytes of it.
 func (c *call) plain() []byte {
 	if c.encoding != "gzip" {
 		return c.answer
@@ -114,11 +114,11 @@ func (c *call) plain() []byte {
 	if err != nil {
 		return nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(r, c.most)) // what there is of it
+	text, _ := io.ReadAll(io.LimitReader(r, c.most)) // as much as can be decoded
 	return text
 }
 
-// buffers are what bodies are copied through.
+// buffers is a pool of copy buffers.
 type buffers struct{ pool sync.Pool }
 
 // Get implements httputil.BufferPool.

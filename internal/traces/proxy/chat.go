@@ -7,23 +7,23 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// apis are the paths whose calls are recorded. The longer ones come first: one
-// ends as another does.
+// apis lists the paths whose calls are recorded, longer ones first, because some are
+// suffixes of others.
 var apis = []string{"chat/completions", "completions", "responses"}
 
-// request is what a model was asked.
+// request is the input of a model.
 type request struct {
 	model    string
-	prompts  [][]rl.Message // one, but for completions of several texts
+	prompts  [][]rl.Message // one, except for completions of several texts
 	tokens   [][]int32      // of prompts that were given as tokens
 	tools    json.RawMessage
 	settings map[string]json.RawMessage
-	previous string // the response that this one goes on from
-	choices  int    // wanted for each prompt
+	previous string // id of the response that this one continues
+	choices  int    // requested for each prompt
 }
 
-// readRequest reads the body of a call. Its error says what is not in OpenAI's
-// form.
+// readRequest reads the body of a call. It returns an error if the body is not in
+// OpenAI's form.
 func readRequest(api string, body []byte) (q request, err error) {
 	var all map[string]json.RawMessage
 	if err := strictjson.Unmarshal(body, &all); err != nil {
@@ -82,7 +82,7 @@ func texts(raw json.RawMessage) (prompts [][]rl.Message, tokens [][]int32, err e
 	return prompts, nil, nil
 }
 
-// added is a request with fields that it did not have.
+// added returns a request with the fields that it lacked.
 func added(body []byte, fields map[string]json.RawMessage) []byte {
 	var all map[string]json.RawMessage
 	if strictjson.Unmarshal(body, &all) != nil {

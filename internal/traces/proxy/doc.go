@@ -1,15 +1,14 @@
-// Package proxy records the calls of language models that pass through it: an
-// http.Handler between agents, in any language and unchanged but for their base
-// URL, and an OpenAI-compatible server.
+// Package proxy records language-model calls that pass through it. It is an
+// http.Handler between agents and an OpenAI-compatible server. Agents in any language
+// only change their base URL.
 //
-// A call to chat/completions, completions or responses becomes a span of kind
-// prompt (with what was thought as a span of kind reasoning, and a span of kind
-// tool for each result that the agent gives back); everything else passes
-// through unrecorded. Bytes go through as they are, chunk by chunk. They are
-// read aside, after the call, by one goroutine that gives spans to a
-// trace.Sink: whatever happens there, the agent does not notice. What could not
-// be recorded is counted in Stats.
+// A call to chat/completions, completions or responses becomes a span of kind prompt
+// (with its reasoning as a span of kind reasoning, and a span of kind tool for each
+// result that the agent returns). Everything else passes through unrecorded. The
+// proxy forwards bytes unchanged, chunk by chunk. After the call, one goroutine
+// parses them and passes spans to a trace.Sink; problems there do not affect the
+// agent. Stats counts calls that could not be recorded.
 //
-// Whose call it is, the agent says by header or path, or not at all; whose.go
-// has the forms, and threads.go joins calls that nobody named.
+// An agent identifies its calls by header or path; see whose.go. threads.go assigns
+// unidentified calls to traces.
 package proxy

@@ -6,8 +6,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// events calls f with the data of each server-sent event, in their order.
-// Events without data (comments that keep a connection open) are left out.
+// events calls f with the data of each server-sent event, in order. It skips events
+// without data, which are comments that keep a connection open.
 func events(text []byte, f func(data []byte)) {
 	var data []byte
 	flush := func() {
@@ -34,8 +34,8 @@ func events(text []byte, f func(data []byte)) {
 	flush()
 }
 
-// readChunks assembles an answer of chat/completions or completions. complete
-// is false if it is not whole, or in no form that is known.
+// readChunks assembles an answer of chat/completions or completions. complete is
+// false if the answer is truncated or in an unknown form.
 func readChunks(body []byte, stream bool) (a answer, complete bool) {
 	if !stream {
 		var c chunk

@@ -96,19 +96,19 @@ func TestFailuresAreRecorded(t *testing.T) {
 		want   string
 		answer string
 	}{
-		"no form": {answers("<html>busy</html>"), "the answer ended before it was complete", ""},
+		"no form": {answers("<html>busy</html>"), "the answer was truncated", ""},
 		"plain status": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
 		}, "overloaded\n", ""},
-		"cut stream":  {answers(partial), "the answer ended before it was complete", "half an"},
+		"cut stream":  {answers(partial), "the answer was truncated", "half an"},
 		"in a stream": {answers("data: {\"error\": {\"message\": \"out of memory\"}}\n\n"), "out of memory", ""},
 		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, partial)
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
-		}, "the answer broke off: unexpected EOF", "half an"},
-		"no answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the upstream gave no answer: EOF", ""},
+		}, "the answer was interrupted: unexpected EOF", "half an"},
+		"no answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the upstream did not answer: EOF", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, c.server)
@@ -151,7 +151,7 @@ func TestAgentGoesAway(t *testing.T) {
 	<-gone
 	require.Eventually(t, func() bool { return s.proxy.Stats().Failed == 1 }, time.Minute, time.Millisecond)
 	span := s.prompts()[0]
-	require.Equal(t, "the agent went away before the answer was complete", span.Error)
+	require.Equal(t, "the agent disconnected before the answer was complete", span.Error)
 	require.Equal(t, "half", span.Prompt.Answer.Content.Text())
 }
 
@@ -197,7 +197,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	s.post("/v1/chat/completions", question)
 	span := s.prompts()[0]
 	require.Equal(t, trace.StatusOK, span.Status)
-	require.Contains(t, string(span.Attributes["problem"]), "longer than is recorded")
+	require.Contains(t, string(span.Attributes["problem"]), "exceeded the recording limit")
 }
 
 // broken fails as often as it is told.

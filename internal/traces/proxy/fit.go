@@ -12,9 +12,9 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// fit makes what strangers sent fit to be kept: whole calls are not lost for a
-// text that is too long or a message without a role. What was changed is said
-// in the attribute problem.
+// fit shortens and corrects untrusted values so that a call with a text that is too
+// long or a message without a role can still be stored. It records changes in the
+// attribute problem.
 func fit(s *trace.Span) {
 	changed := trace.Fit(s)
 	s.Name = cmp.Or(s.Name, "unknown")
@@ -38,11 +38,11 @@ func fit(s *trace.Span) {
 		}
 	}
 	if changed {
-		attribute(s, "problem", "a part was too long or no text, and is cut")
+		attribute(s, "problem", "a part was too long or not text, and was cut")
 	}
 }
 
-// attribute gives a span an attribute; of one name, both are kept.
+// attribute adds an attribute to a span; if the name exists, it keeps both.
 func attribute(s *trace.Span, name, value string) {
 	var before string
 	if strictjson.Unmarshal(s.Attributes[name], &before) == nil && before != "" {
@@ -51,7 +51,7 @@ func attribute(s *trace.Span, name, value string) {
 	s.Attributes[name] = trace.JSON(value)
 }
 
-// without is a text without a secret.
+// without returns a text with a secret removed.
 func without(text []byte, secret string) []byte {
 	if !bytes.Contains(text, []byte(secret)) {
 		return text

@@ -12,32 +12,32 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Options are what a proxy stands between, and its bounds.
+// Options configures a proxy.
 type Options struct {
-	Upstream *url.URL   // the server's base, such as https://api.example.com/v1
-	Sink     trace.Sink // takes the spans
+	Upstream *url.URL   // base URL of the server, such as https://api.example.com/v1
+	Sink     trace.Sink // receives the spans
 
-	// Key is sent upstream in place of the client's Authorization; empty sends
-	// the client's. Neither is recorded.
+	// Key replaces the client's Authorization for the upstream; empty forwards the
+	// client's. Neither is recorded.
 	Key string
-	// Add is an object with fields that are added to recorded requests that do
-	// not have them, such as logprobs and return_token_ids; empty changes nothing.
-	// stream_options is added to requests for streams only.
+	// Add is a JSON object of fields to add to recorded requests that lack them, such
+	// as logprobs and return_token_ids; empty changes nothing. stream_options is
+	// added only to streaming requests.
 	Add json.RawMessage
-	// Agent and Task are those of calls that name none.
+	// Agent and Task apply to calls that name none.
 	Agent, Task string
 
-	Log       *slog.Logger      // nil = none
-	Transport http.RoundTripper // nil = one of its own
-	Queue     int               // calls that wait to be recorded; 0 = 4096
-	Memory    int64             // bytes of bodies held at one time; 0 = 256 MiB
-	Body      int64             // most bytes of one body that are recorded; 0 = 32 MiB
-	Patience  time.Duration     // how long a sink that fails is asked again; 0 = 30 s
+	Log       *slog.Logger      // nil means none
+	Transport http.RoundTripper // nil means the proxy's own
+	Queue     int               // calls that wait to be recorded; 0 means 4096
+	Memory    int64             // bytes of all bodies in memory; 0 means 256 MiB
+	Body      int64             // maximum bytes recorded of one body; 0 means 32 MiB
+	Patience  time.Duration     // how long to retry a failing sink; 0 means 30 s
 }
 
 func (o Options) complete() (Options, map[string]json.RawMessage, error) {
 	if o.Upstream == nil || o.Upstream.Host == "" || o.Upstream.Scheme != "http" && o.Upstream.Scheme != "https" {
-		return o, nil, wrong("upstream", "is not the address of a server", "give http:// or https://, such as http://127.0.0.1:8080/v1")
+		return o, nil, wrong("upstream", "is not the address of a server", "use http:// or https://, such as http://127.0.0.1:8080/v1")
 	}
 	var add map[string]json.RawMessage
 	if len(o.Add) > 0 && strictjson.Unmarshal(o.Add, &add) != nil {
@@ -48,7 +48,7 @@ func (o Options) complete() (Options, map[string]json.RawMessage, error) {
 	}
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		// Bodies pass as they are; as many connections stay open as agents use.
+		// Bodies pass unchanged; keep as many connections open as agents use.
 		t.DisableCompression, t.MaxIdleConns, t.MaxIdleConnsPerHost = true, 1024, 1024
 		o.Transport = t
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Proxy is the handler. Make it with New, and Close it after the last request.
+// Proxy is the handler. Create it with New, and call Close after the last request.
 type Proxy struct {
 	options Options
 	add     map[string]json.RawMessage
@@ -24,7 +24,7 @@ type Proxy struct {
 	*recorder
 }
 
-// New starts a proxy. The error says what of the options is wrong.
+// New starts a proxy. It returns an error if the options are invalid.
 func New(o Options) (*Proxy, error) {
 	o, add, err := o.complete()
 	if err != nil {
@@ -34,16 +34,16 @@ func New(o Options) (*Proxy, error) {
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      o.Transport,
-		FlushInterval:  -1, // every chunk at once
+		FlushInterval:  -1, // flush every chunk
 		ModifyResponse: p.answered,
 		ErrorHandler:   p.unreachable,
 		BufferPool:     &buffers{},
-		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is recorded with the call
+		ErrorLog:       log.New(io.Discard, "", 0), // problems are recorded with the call
 	}
 	return p, nil
 }
 
-type calls struct{} // of a request's context
+type calls struct{} // key in a request's context
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.scope, c.secrets = scopeOf(r, whose.agent), secrets
 		if err := p.read(out, c); err != nil {
 			c.release()
-			fail(w, http.StatusBadRequest, "the request could not be read: "+err.Error())
+			fail(w, http.StatusBadRequest, "cannot read the request: "+err.Error())
 			return
 		}
 		w.Header().Set("X-Merit-Span", c.span)
@@ -65,14 +65,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Merit-Trace", whose.trace)
 		}
 		out = out.WithContext(context.WithValue(out.Context(), calls{}, c))
-		defer p.end(c, "the agent went away before the answer was complete") // unless it has ended
+		defer p.end(c, "the agent disconnected before the answer was complete") // unless it has ended
 	} else {
 		p.passed.Add(1)
 	}
 	p.forward.ServeHTTP(w, out)
 }
 
-// apiOf is the last part of a path whose calls are recorded, or empty.
+// apiOf returns the last part of a path whose calls are recorded, or "".
 func apiOf(method, path string) string {
 	if method != http.MethodPost {
 		return ""
@@ -85,13 +85,13 @@ func apiOf(method, path string) string {
 	return apis[i]
 }
 
-// read takes the request's body, so that it is whole before it is sent on: a
-// connection that went stale can be tried again. What is beyond the bound is
-// passed on, and not recorded.
+// read buffers the request's body before it is forwarded, so that it can be resent
+// after a stale connection. A body beyond the limit is forwarded but not recorded
+// whole.
 func (p *Proxy) read(r *http.Request, c *call) error {
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
-		b.Grow(int(min(r.ContentLength, c.most)) + bytes.MinRead) // read without being moved
+		b.Grow(int(min(r.ContentLength, c.most)) + bytes.MinRead) // read without reallocation
 	}
 	if _, err := b.ReadFrom(io.LimitReader(r.Body, c.most+1)); err != nil {
 		return err
@@ -124,12 +124,12 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 		r.Out.Header.Set("Authorization", "Bearer "+p.options.Key)
 	}
 	if r.Out.Context().Value(calls{}) != nil {
-		r.Out.Header.Set("Accept-Encoding", "identity") // it is to be read here too
+		r.Out.Header.Set("Accept-Encoding", "identity") // so that the proxy can read it
 	}
 }
 
-// joined puts a request's path behind the upstream's. Either may have the
-// version, or both.
+// joined appends a request's path to the upstream's. Either or both may contain the
+// version.
 func joined(to *url.URL, path string) string {
 	base := strings.TrimSuffix(to.Path, "/")
 	if strings.HasSuffix(base, "/v1") && (path == "/v1" || strings.HasPrefix(path, "/v1/")) {
@@ -138,7 +138,7 @@ func joined(to *url.URL, path string) string {
 	return base + path
 }
 
-// answered puts a recorder around the answer's body.
+// answered wraps the answer's body in a recorder.
 func (p *Proxy) answered(r *http.Response) error {
 	c, ok := r.Request.Context().Value(calls{}).(*call)
 	if !ok {
@@ -147,32 +147,32 @@ func (p *Proxy) answered(r *http.Response) error {
 	c.status, c.encoding = r.StatusCode, r.Header.Get("Content-Encoding")
 	c.stream = strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
 	r.Body = &capture{ReadCloser: r.Body, call: c, end: p.end}
-	if r.ContentLength == 0 { // the agent has it all with the header, and nobody reads an end
+	if r.ContentLength == 0 { // the answer is complete, and nobody reads the body to its end
 		p.end(c, "")
 	}
 	return nil
 }
 
-// unreachable answers for an upstream that did not.
+// unreachable answers when the upstream did not answer.
 func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	if c, ok := r.Context().Value(calls{}).(*call); ok && r.Context().Err() == nil {
 		c.status = http.StatusBadGateway
-		p.end(c, "the upstream gave no answer: "+err.Error())
+		p.end(c, "the upstream did not answer: "+err.Error())
 	}
 	if !errors.Is(err, context.Canceled) {
-		p.options.Log.Warn("the upstream gave no answer", slog.String("cause", err.Error()))
+		p.options.Log.Warn("the upstream did not answer", slog.String("cause", err.Error()))
 	}
-	fail(w, http.StatusBadGateway, "merit traces proxy: "+p.options.Upstream.Host+" gave no answer: "+err.Error())
+	fail(w, http.StatusBadGateway, "merit traces proxy: "+p.options.Upstream.Host+" did not answer: "+err.Error())
 }
 
-// fail answers in OpenAI's form, which clients know how to raise.
+// fail answers in OpenAI's error form, which clients raise as an exception.
 func fail(w http.ResponseWriter, status int, message string) {
 	type said struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
 		Code    string `json:"code"`
 	}
-	text, _ := json.Marshal(map[string]said{"error": {message, "merit_proxy", "upstream_unreachable"}}) // strings
+	text, _ := json.Marshal(map[string]said{"error": {message, "merit_proxy", "upstream_unreachable"}}) // strings: encoding cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(text)

@@ -249,7 +249,7 @@ func TestMetadata(t *testing.T) {
 	s.post("/v1/chat/completions", question, "X-Merit-Trace", "u", "X-Merit-Metadata", `nonsense`)
 	spans := s.prompts()
 	require.Equal(t, `"12 °C"`, string(s.sink.about["t"].Metadata["ground_truth"]))
-	require.Contains(t, string(spans[1].Attributes["problem"]), "X-Merit-Metadata is no JSON object")
+	require.Contains(t, string(spans[1].Attributes["problem"]), "X-Merit-Metadata is not a JSON object")
 }
 
 // Promise: fields are added to requests only if the operator asks for it, and

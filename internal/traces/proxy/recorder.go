@@ -14,16 +14,16 @@ import (
 
 // Stats counts calls since the start.
 type Stats struct {
-	Recorded uint64 `json:"recorded"` // the sink has them
-	Lost     uint64 `json:"lost"`     // they passed through, and are not recorded
-	Waiting  int64  `json:"waiting"`  // to be recorded
-	Passed   uint64 `json:"passed"`   // requests of other kinds, which are never recorded
-	Failed   uint64 `json:"failed"`   // of those recorded: without a whole answer
+	Recorded uint64 `json:"recorded"` // stored in the sink
+	Lost     uint64 `json:"lost"`     // passed through, but not recorded
+	Waiting  int64  `json:"waiting"`  // not yet recorded
+	Passed   uint64 `json:"passed"`   // other requests, which are never recorded
+	Failed   uint64 `json:"failed"`   // recorded calls without a complete answer
 	Reason   string `json:"reason,omitempty"`
 }
 
-// recorder turns calls into spans, in the order of their ends, one after
-// another and apart from those who call.
+// recorder converts calls to spans in the order in which they ended, on a separate
+// goroutine.
 type recorder struct {
 	sink    trace.Sink
 	box     *outbox.Box[*call]
@@ -36,27 +36,27 @@ type recorder struct {
 func newRecorder(o Options) *recorder {
 	r := &recorder{sink: o.Sink, threads: newThreads(maxThreads)}
 	r.box = outbox.New(outbox.Options{
-		Queue: o.Queue, Patience: o.Patience, Log: o.Log, Lost: "calls were not recorded; the agents got their answers",
-		Closed: "the proxy was closed before the call ended", Full: "the store is slower than the calls, and the queue is full",
+		Queue: o.Queue, Patience: o.Patience, Log: o.Log, Lost: "calls were not recorded; the agents received their answers",
+		Closed: "the proxy was closed before the call ended", Full: "the queue is full because the store is too slow",
 	}, r.send)
 	return r
 }
 
-// Stats says how much was recorded.
+// Stats returns the counts so far.
 func (r *recorder) Stats() Stats {
 	s := Stats{Recorded: r.recorded.Load(), Waiting: r.waiting.Load(), Passed: r.passed.Load(), Failed: r.failed.Load()}
 	s.Lost, s.Reason = r.box.Lost()
 	return s
 }
 
-// end queues a call that is over, once, without waiting.
+// end queues a finished call once, without blocking.
 func (r *recorder) end(c *call, failure string) {
 	if c.done.Swap(true) {
 		return
 	}
 	c.ended, c.failure = time.Now(), failure
 	if c.lost {
-		r.box.Lose(1, "the bodies of calls under way take all the memory that is allowed")
+		r.box.Lose(1, "the bodies of calls in progress use all of the allowed memory")
 	} else {
 		r.waiting.Add(1)
 		if r.box.Put(c) {
@@ -67,26 +67,26 @@ func (r *recorder) end(c *call, failure string) {
 	c.release()
 }
 
-// Close records what waits and ends the recorder, at the latest when ctx does:
-// then the rest is lost and counted. No request is served any more.
+// Close records queued calls and stops the recorder. When ctx is done, it drops and
+// counts the rest. Call it after the last request.
 func (r *recorder) Close(ctx context.Context) error {
 	r.box.Close(ctx)
 	if lost, why := r.box.Lost(); lost > 0 {
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "proxy", What: plural(lost, "call was", "calls were") + " not recorded: " + why,
-			Hint: "the agents got their answers; look at the store, or give the proxy more memory",
+			Hint: "check that the store works and is fast enough; the agents received their answers",
 		}
 	}
 	return nil
 }
 
-// A batch is what the sink gets at one time.
+// Limits of a batch for the sink.
 const (
 	batchCalls = 128
 	batchBytes = 8 << 20
 )
 
-// send records a call and those that wait behind it.
+// send records a call together with those queued behind it.
 func (r *recorder) send(_ context.Context, c *call, more func() (*call, bool)) {
 	b := batch{}
 	b.add(r, c)
@@ -112,12 +112,12 @@ type batch struct {
 }
 
 func (b *batch) add(r *recorder, c *call) {
-	// What the bytes of strangers may do to the reader of them must not end the
-	// proxy, on which agents stand.
+	// Untrusted bytes may trigger a bug in the parser. A panic must not stop the
+	// proxy, because agents depend on it.
 	defer func() {
 		if bug := recover(); bug != nil {
 			r.waiting.Add(-1)
-			r.box.Lose(1, fmt.Sprint("the call could not be read: ", bug))
+			r.box.Lose(1, fmt.Sprint("a bug prevented reading the call: ", bug))
 		}
 		c.release()
 	}()
@@ -130,7 +130,7 @@ func (b *batch) add(r *recorder, c *call) {
 	b.each = append(b.each, len(b.spans))
 }
 
-// put gives a batch to the sink. A batch that is refused is tried call by call.
+// put sends a batch to the sink. If the sink refuses it, put retries call by call.
 func (r *recorder) put(b batch) {
 	err := r.box.Deliver(func(ctx context.Context) error { return r.sink.Put(ctx, b.spans, b.about) }, refused)
 	switch {
@@ -147,5 +147,5 @@ func (r *recorder) put(b batch) {
 	}
 }
 
-// refused reports whether the same would fail again.
+// refused reports whether a retry would fail as well.
 func refused(err error) bool { return errors.Is(err, fault.Of("", fault.Invalid)) }

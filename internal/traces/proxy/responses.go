@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// item is one of the input or output of responses.
+// item is an item of the input or output of the responses API.
 type item struct {
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
@@ -25,7 +25,7 @@ type part struct {
 	Refusal string `json:"refusal"`
 }
 
-// readInput gives the input of responses as messages.
+// readInput returns the input of the responses API as messages.
 func readInput(instructions, input json.RawMessage) (m []rl.Message, err error) {
 	var text string
 	if strictjson.Unmarshal(instructions, &text) == nil && text != "" {
@@ -44,8 +44,8 @@ func readInput(instructions, input json.RawMessage) (m []rl.Message, err error) 
 	return m, nil
 }
 
-// onto appends the item to a conversation. Calls of tools join the message of
-// the assistant before them, as chat has it.
+// onto appends the item to a conversation. Tool calls join the preceding message of
+// the assistant, as in chat completions.
 func (t *item) onto(m []rl.Message) []rl.Message {
 	switch t.Type {
 	case "", "message":
@@ -73,7 +73,7 @@ func plainText(raw json.RawMessage) string {
 	return text
 }
 
-// response is an answer of responses.
+// response is an answer of the responses API.
 type response struct {
 	ID         string          `json:"id"`
 	Model      string          `json:"model"`
@@ -86,7 +86,7 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-// event is one of its stream. The last has the response whole.
+// event is an event of its stream. The last one has the whole response.
 type event struct {
 	Type     string    `json:"type"`
 	Delta    string    `json:"delta"`
@@ -94,7 +94,7 @@ type event struct {
 	Response *response `json:"response"`
 }
 
-// readResponse assembles an answer of responses; see readChunks.
+// readResponse assembles an answer of the responses API; see readChunks.
 func readResponse(body []byte, stream bool) (a answer, complete bool) {
 	if !stream {
 		var r response

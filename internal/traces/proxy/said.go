@@ -10,22 +10,22 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// chunk is an answer of chat/completions or completions, whole or an event of
-// a stream: servers give the same fields in both, some of them in pieces.
+// chunk is an answer of chat/completions or completions, or an event of its stream:
+// both have the same fields, some of them in pieces.
 type chunk struct {
 	ID           string          `json:"id"`
 	Model        string          `json:"model"`
 	Choices      []choice        `json:"choices"`
 	Usage        *usage          `json:"usage"`
 	Error        json.RawMessage `json:"error"`
-	Message      string          `json:"message"`          // of an error, as some servers have it
+	Message      string          `json:"message"`          // of an error, from some servers
 	PromptTokens []int32         `json:"prompt_token_ids"` // vLLM
 }
 
 type usage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
-	Input      int64 `json:"input_tokens"` // of responses
+	Input      int64 `json:"input_tokens"` // of the responses API
 	Output     int64 `json:"output_tokens"`
 }
 
@@ -53,16 +53,16 @@ type piece struct {
 	} `json:"tool_calls"`
 }
 
-// answer is what the pieces come to.
+// answer is the assembled answer.
 type answer struct {
 	id, model string
 	choices   []said // by index
 	usage     *trace.Usage
 	prompt    []int32
-	failure   string // the server's words
+	failure   string // the server's message
 }
 
-// said is one choice.
+// said is one choice of an answer.
 type said struct {
 	index          int
 	role, finish   string
@@ -73,7 +73,7 @@ type said struct {
 	probs          []probability
 }
 
-// mostChoices bounds what a stranger's index makes.
+// mostChoices is the maximum number of choices, because the index is untrusted.
 const mostChoices = 1024
 
 func (a *answer) add(c *chunk) {
@@ -145,16 +145,16 @@ func (s *said) addCalls(p *piece) {
 	}
 }
 
-// message is the choice as a message of the conversation.
+// message returns the choice as a message of the conversation.
 func (s *said) message() rl.Message {
 	m := rl.Message{Role: cmp.Or(s.role, rl.RoleAssistant), Content: rl.Text(string(s.text)), ToolCalls: s.calls}
 	if s.parts != nil {
-		_ = m.Content.UnmarshalJSON(s.parts) // it was read as one before
+		_ = m.Content.UnmarshalJSON(s.parts) // it was valid before
 	}
 	return m
 }
 
-// errorText is an error in one of the forms that servers have for it.
+// errorText returns the message of an error in any of the forms that servers use.
 func errorText(raw json.RawMessage) string {
 	var text string
 	var object struct {

@@ -14,14 +14,14 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// record makes the spans of a call, the model's first, and what is known of its
+// record returns the spans of a call, the model's first, and what is known about its
 // trace. Only the recorder calls it.
 func (t *threads) record(c *call) ([]trace.Span, trace.About) {
 	request, secret := c.without(c.request)
 	q, problem := readRequest(c.api, bytes.ToValidUTF8(request, replacement))
 	a, complete := c.said()
 	if secret {
-		a.prompt = nil // its tokens could be read back
+		a.prompt = nil // its tokens could reveal the secret
 	}
 	id, keys := t.traceOf(c, &q)
 	prompts := c.prompts(id, &q, &a)
@@ -54,8 +54,8 @@ func (t *threads) record(c *call) ([]trace.Span, trace.About) {
 	return spans, c.about(id, main)
 }
 
-// traceOf says to which trace a call belongs: the one that was named, or that
-// of the conversation which it goes on, or a new one.
+// traceOf returns the trace of a call: the one that it names, else that of the
+// conversation that it continues, else a new one.
 func (t *threads) traceOf(c *call, q *request) (string, []key) {
 	var keys []key
 	if len(q.prompts) == 1 {
@@ -89,7 +89,7 @@ func (c *call) said() (a answer, complete bool) {
 	return a, complete
 }
 
-// without is a body without the call's secrets, and whether it held one.
+// without returns a body with the call's secrets removed, and whether it had any.
 func (c *call) without(body []byte) (clean []byte, held bool) {
 	clean = body
 	for _, secret := range c.secrets {
@@ -98,8 +98,8 @@ func (c *call) without(body []byte) (clean []byte, held bool) {
 	return clean, !bytes.Equal(clean, body)
 }
 
-// forget takes the call's secrets from a choice: events of a stream hold a text
-// in pieces. Its tokens could be read back, and go too if it held one.
+// forget removes the call's secrets from a choice, because a stream can split a
+// secret over events. If held is true, it also removes the tokens, which could reveal it.
 func (c *call) forget(s *said, held bool) {
 	clean := func(text []byte) []byte {
 		text, found := c.without(text)
@@ -115,10 +115,10 @@ func (c *call) forget(s *said, held bool) {
 	}
 }
 
-// prompts are the spans of kind prompt: one, or one for each text that
-// completions were asked for.
+// prompts returns the spans of kind prompt: one, or one for each prompt of a
+// completions call.
 func (c *call) prompts(id string, q *request, a *answer) []trace.Span {
-	settings, _ := json.Marshal(q.settings) // of JSON
+	settings, _ := json.Marshal(q.settings) // valid JSON
 	spans := make([]trace.Span, max(len(q.prompts), 1))
 	for i := range spans {
 		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, cmp.Or(q.model, a.model, c.api))
@@ -143,8 +143,8 @@ func (c *call) prompts(id string, q *request, a *answer) []trace.Span {
 	return spans
 }
 
-// choices puts those of one prompt into its span: n from the one of index from,
-// or all.
+// choices adds the choices of one prompt to its span: n choices starting at index
+// from, or all.
 func (c *call) choices(s *trace.Span, a *answer, from, n int, all bool) {
 	for i := range a.choices {
 		said := &a.choices[i]
@@ -163,7 +163,7 @@ func (c *call) choices(s *trace.Span, a *answer, from, n int, all bool) {
 	}
 }
 
-// settle says how the call ended.
+// settle records how the call ended.
 func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
 	if c.status != 0 {
 		s.Attributes["http_status"] = json.RawMessage(strconv.Itoa(c.status))
@@ -175,19 +175,19 @@ func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
 		attribute(s, "problem", c.whose.wrong)
 	}
 	if c.partly {
-		attribute(s, "problem", "a body was longer than is recorded")
+		attribute(s, "problem", "a body exceeded the recording limit")
 	} else if problem != nil {
 		attribute(s, "problem", "the request is not in OpenAI's form: "+problem.Error())
 	}
 	switch {
 	case c.status >= http.StatusBadRequest && c.failure == "":
-		text, _ := c.without(c.plain()) // before it is cut: half a key is none that would be found
+		text, _ := c.without(c.plain()) // before cutting: half a key would not be found
 		s.Error = cmp.Or(a.failure, trace.Cut(string(text), 1024), http.StatusText(c.status))
 	case a.failure != "":
 		s.Error = a.failure
 	case complete || c.partly && c.failure == "":
 	default:
-		s.Error = cmp.Or(c.failure, "the answer ended before it was complete")
+		s.Error = cmp.Or(c.failure, "the answer was truncated")
 	}
 	if s.Error != "" {
 		s.Status = trace.StatusError
@@ -197,8 +197,8 @@ func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
 	}
 }
 
-// about is what the call says of its trace. A trace is open while its last
-// answer asks for tools.
+// about returns what the call tells about its trace. A trace is open while its last
+// answer has tool calls.
 func (c *call) about(id string, s *trace.Span) trace.About {
 	status := s.Status
 	if a := s.Prompt.Answer; status == trace.StatusOK && a != nil && len(a.ToolCalls) > 0 {
@@ -221,7 +221,7 @@ func numbered(i int) string {
 	return "-" + strconv.Itoa(i)
 }
 
-// short is a stranger's id as a part of one of ours.
+// short shortens an untrusted id for use in a span id.
 func short(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:6])

@@ -11,29 +11,29 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// maxThreads is how many points of conversations are remembered.
+// maxThreads is the maximum number of remembered conversation states.
 const maxThreads = 1 << 16
 
-// key names the beginning of a conversation: a digest of its messages.
+// key is a digest of the first messages of a conversation.
 type key [16]byte
 
-// threads knows how far conversations have come, to tell to which trace a call
-// belongs that nobody named: that of the earlier call of the same agent whose
-// conversation it goes on from. It is used by one goroutine.
+// threads remembers conversations, to assign a call without a trace name to the trace
+// of the earlier call, by the same agent, whose conversation it continues. It is not
+// safe for concurrent use.
 type threads struct {
 	answered memory[key, []visit] // after an answer
-	asked    memory[key, []visit] // before it: for agents that change what was answered
+	asked    memory[key, []visit] // before the answer: for agents that edit answers
 	replies  memory[string, string]
 	tools    memory[string, pending]
 }
 
-// visit is a conversation at some point.
+// visit is a conversation in some state.
 type visit struct {
 	trace     string
-	continued bool // a call has gone on from here
+	continued bool // a call has continued it from here
 }
 
-// pending is a call of a tool whose result no agent has given back yet.
+// pending is a tool call whose result has not been returned yet.
 type pending struct {
 	call  rl.ToolCall
 	span  string
@@ -44,10 +44,9 @@ func newThreads(most int) *threads {
 	return &threads{answered: remember[key, []visit](most), asked: remember[key, []visit](most), replies: remember[string, string](most), tools: remember[string, pending](most)}
 }
 
-// join finds the trace that a call with these messages goes on, or returns "".
-// Several conversations that came to the same point by the same answers are
-// alike, so each is continued once before any is continued twice; those that
-// differ in what was answered are not guessed among.
+// join returns the trace that a call with these messages continues, or "". If several
+// conversations reached the same state through the same answers, each is continued
+// once before any is continued twice. If their answers differ, join returns "".
 func (t *threads) join(chain []key) string {
 	for i := len(chain) - 2; i >= 0; i-- {
 		if there, ok := t.answered.get(chain[i]); ok {
@@ -70,12 +69,12 @@ func next(there []visit) string {
 	return there[i].trace
 }
 
-// visited remembers where a call has brought its conversation.
+// visited remembers the state that a call has brought its conversation to.
 func (t *threads) visited(id string, chain []key, answer *rl.Message) {
 	if len(chain) == 0 {
 		return
 	}
-	const most = 64 // alike conversations
+	const most = 64 // identical conversations
 	add := func(m *memory[key, []visit], k key) {
 		if there, _ := m.get(k); len(there) < most {
 			m.set(k, append(there, visit{trace: id}))
@@ -88,7 +87,7 @@ func (t *threads) visited(id string, chain []key, answer *rl.Message) {
 	}
 }
 
-// chain gives the key of every beginning of a conversation.
+// chain returns the key of every prefix of a conversation.
 func chain(scope key, messages []rl.Message) []key {
 	keys := make([]key, len(messages))
 	for i := range messages {
@@ -98,8 +97,8 @@ func chain(scope key, messages []rl.Message) []key {
 	return keys
 }
 
-// then is the key of a conversation with one more message: of what a model is
-// given, since agents put names, nulls and lists of parts where there were none.
+// then returns the key of a conversation with one more message. It uses only the
+// input of a model, because agents add names, nulls and lists of parts.
 func (k key) then(m *rl.Message) key {
 	h := sha256.New()
 	h.Write(k[:])
@@ -119,11 +118,11 @@ func (k key) then(m *rl.Message) key {
 	return key(h.Sum(nil)[:16])
 }
 
-// results are the tools' results that a call gives back for the first time in
-// its trace: what the agent did between two calls.
+// results returns the tool results that a call returns for the first time in its
+// trace.
 func (t *threads) results(c *call, id string, messages []rl.Message) []trace.Span {
 	var spans []trace.Span
-	// Behind the last answer: some servers give every call of a tool the same id.
+	// After the last answer only: some servers give every tool call the same id.
 	from := len(messages)
 	for from > 0 && messages[from-1].Role != rl.RoleAssistant {
 		from--
@@ -148,7 +147,7 @@ func (t *threads) results(c *call, id string, messages []rl.Message) []trace.Spa
 	return spans
 }
 
-// memory is a map that forgets what came first.
+// memory is a map with a maximum size that forgets the oldest entries.
 type memory[K comparable, V any] struct {
 	of   map[K]V
 	ring []K

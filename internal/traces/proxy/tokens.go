@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// logProbs are those of sampled tokens: content in the form of chat, the lists
-// in that of completions.
+// logProbs has the log-probabilities of sampled tokens: content in the form of chat
+// completions, the lists in that of completions.
 type logProbs struct {
 	Content []probability `json:"content"`
 	Texts   []string      `json:"tokens"`
@@ -37,9 +37,9 @@ func (s *said) addTokens(c *choice) {
 	}
 }
 
-// sampled are the tokens with their log-probabilities, if the server gave those
-// of all of them. Ids come with each (llama.cpp), as token_id:N in place of the
-// text (vLLM), or as a list beside them.
+// sampled returns the tokens with their log-probabilities, if the server sent all of
+// them. Ids come with each token (llama.cpp), as token_id:N instead of the text
+// (vLLM), or as a separate list.
 func (s *said) sampled() []trace.Token {
 	if len(s.probs) == 0 {
 		return nil
@@ -63,12 +63,12 @@ func (s *said) sampled() []trace.Token {
 	return tokens
 }
 
-// bare are the ids of sampled tokens whose log-probabilities nobody said. A
-// trace.Token would have to invent them.
+// bare returns the ids of sampled tokens without log-probabilities, which a
+// trace.Token requires.
 func (s *said) bare() json.RawMessage {
 	if len(s.tokens) == 0 || len(s.tokens) == len(s.probs) {
 		return nil
 	}
-	text, _ := json.Marshal(s.tokens) // numbers
+	text, _ := json.Marshal(s.tokens) // numbers: encoding cannot fail
 	return text
 }

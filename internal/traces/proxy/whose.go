@@ -15,25 +15,25 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Headers by which an agent says whose a call is. None of them goes upstream.
+// Headers by which an agent identifies a call. The proxy does not forward them.
 const (
 	HeaderTrace    = "X-Merit-Trace"    // the trace's id
 	HeaderAgent    = "X-Merit-Agent"    // the agent's name
 	HeaderTask     = "X-Merit-Task"     // the trace's task
-	HeaderParent   = "X-Merit-Parent"   // the span within which the call happens
+	HeaderParent   = "X-Merit-Parent"   // the span that encloses the call
 	HeaderMetadata = "X-Merit-Metadata" // a JSON object: the trace's metadata, such as ground_truth
 )
 
-// whose says what a call belongs to. What is empty nobody has said.
+// whose identifies a call. Empty fields were not given.
 type whose struct {
 	trace, parent, agent, task string
 	metadata                   map[string]json.RawMessage
-	wrong                      string // with what was said
+	wrong                      string // problem of the given values
 }
 
-// whose reads headers, then the path (/t/TRACE/a/AGENT/task/TASK/v1/…, each pair
-// if there is something to say), then W3C's traceparent; and gives the path
-// without what it said. Secrets are blanked in what it says.
+// whose reads headers, then the path (/t/TRACE/a/AGENT/task/TASK/v1/…, where each pair
+// is optional), then W3C's traceparent. It returns the identity, with secrets
+// redacted, and the path without these pairs.
 func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 	said, path := pairs(r.URL)
 	blank := func(text string) string {
@@ -56,7 +56,7 @@ func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 	w.agent, w.task = trace.Cut(w.agent, trace.MaxName), trace.Cut(w.task, trace.MaxName)
 	if text := header(HeaderMetadata); text != "" {
 		if err := strictjson.Unmarshal([]byte(text), &w.metadata); err != nil || len(w.metadata) > trace.MaxAttributes {
-			w.metadata, w.wrong = nil, HeaderMetadata+" is no JSON object of at most 256 entries"
+			w.metadata, w.wrong = nil, HeaderMetadata+" is not a JSON object of at most 256 entries"
 		}
 	}
 	return w, path
@@ -64,7 +64,7 @@ func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
-// pairs takes /t/…, /a/… and /task/… from the front of a path.
+// pairs removes /t/…, /a/… and /task/… from the front of a path.
 func pairs(u *url.URL) (said map[string]string, path string) {
 	said, rest := map[string]string{}, u.EscapedPath()
 	for {
@@ -86,9 +86,9 @@ func pairs(u *url.URL) (said map[string]string, path string) {
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9._:-]+`)
 
-// identifier is text as an id of spans and traces. What an id cannot hold is
-// replaced, with a digest that keeps different texts apart: to refuse it would
-// fail an agent's call for the sake of its record.
+// identifier converts text to an id of spans and traces. It replaces invalid
+// characters, and adds a digest to keep different texts apart: rejecting the text
+// would fail the agent's call.
 func identifier(text string) string {
 	if len(text) <= trace.MaxID && !notInID.MatchString(text) {
 		return text
@@ -97,22 +97,22 @@ func identifier(text string) string {
 	return trace.Cut(notInID.ReplaceAllString(text, "-"), trace.MaxID-17) + "-" + hex.EncodeToString(sum[:8])
 }
 
-// newID is a random id of so many bytes, in hexadecimal digits.
+// newID returns a random id of n bytes, in hexadecimal.
 func newID(n int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // it does not fail
+	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// scopeOf is what separates the conversations of one agent and key from others'.
-// It is never stored.
+// scopeOf returns a key that separates the conversations of different agents and API
+// keys. It is never stored.
 func scopeOf(r *http.Request, agent string) key {
 	sum := sha256.Sum256([]byte(agent + "\x00" + r.Header.Get("Authorization")))
 	return key(sum[:16])
 }
 
-// secretsOf are the words of a request that give access. Shorter ones are
-// placeholders of servers that want none.
+// secretsOf returns the credentials of a request. Shorter values are placeholders for
+// servers that require no key.
 func secretsOf(r *http.Request, key string) (secrets []string) {
 	const least = 16
 	bearer := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -1,4 +1,4 @@
-// Package proxycmd holds the verb proxy: calls of models, recorded as they pass.
+// Package proxycmd implements merit traces proxy, which records model calls that pass through it.
 package proxycmd
 
 import (
@@ -16,11 +16,11 @@ import (
 type options struct {
 	host   *console.Host
 	config proxying.Config
-	File   string   `flag:"config,c" usage:"configuration of merit traces collect, of which store, redact, retention, rewards and sandbox count" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over that configuration: key.path=value (repeatable)"`
+	File   string   `flag:"config,c" usage:"configuration file of merit traces collect; only store, redact, retention, rewards and sandbox are used" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"override a value of that configuration: key.path=value (repeatable)"`
 }
 
-// NewCmd is the verb proxy.
+// NewCmd returns the proxy command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, config: proxying.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
@@ -56,7 +56,7 @@ at once. GET /-/stats counts what was recorded.`,
 	return cmd
 }
 
-// load reads what stands around the store.
+// load reads the settings of the store.
 func (o *options) load() (err error) {
 	if o.File == "" {
 		o.config.Collect, err = collecting.Parse("", nil, "", o.Set...)
@@ -68,7 +68,7 @@ func (o *options) load() (err error) {
 
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if o.config.Upstream == "" {
-		return console.Usage(cmd, "name the model server: --upstream http://127.0.0.1:8080/v1", "no upstream is named")
+		return console.Usage(cmd, "set the model server: --upstream http://127.0.0.1:8080/v1", "the model server is not set")
 	}
 	if err := o.load(); err != nil {
 		return err
@@ -89,11 +89,11 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 		<-said
 	}
 	n := s.Stats()
-	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, blanked %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
+	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, redacted %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
 	return err
 }
 
-// ready says where agents go.
+// ready prints the address for agents.
 func (o *options) ready(s *proxying.Server) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
@@ -102,6 +102,6 @@ func (o *options) ready(s *proxying.Server) error {
 			Store    string `json:"store"`
 		}{s.URL(), o.config.Upstream, s.Store()})
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "calls of models pass through %s/v1 to %s and are recorded in %s\n", s.URL(), o.config.Upstream, s.Store())
+	_, err := fmt.Fprintf(o.host.Stdout, "forwarding model calls from %s/v1 to %s, recording to %s\n", s.URL(), o.config.Upstream, s.Store())
 	return err
 }

@@ -1,6 +1,5 @@
-// Package proxying assembles a proxy that records: a listener, the calls of
-// models that pass through it, the rules that blank secrets, and the store of
-// traces.
+// Package proxying assembles a recording proxy: a listener, the handler that
+// forwards model calls, the rules that redact secrets, and the store of traces.
 package proxying
 
 import (
@@ -17,31 +16,31 @@ import (
 	"github.com/merit-rl/merit/internal/traces/collecting"
 )
 
-// Config is a proxy.
+// Config configures a proxy.
 type Config struct {
-	Upstream string // the model server's base, such as http://127.0.0.1:8080/v1
-	// UpstreamKeyEnv is the environment variable with the upstream's key; empty passes
-	// on the agents' own.
+	Upstream string // base URL of the model server, such as http://127.0.0.1:8080/v1
+	// UpstreamKeyEnv is the environment variable with the upstream's key. If empty,
+	// the proxy forwards the agents' own keys.
 	UpstreamKeyEnv string
-	Listen         string             // HOST:PORT; others than this machine reach it only with a key
-	Store          string             // as traces.Open has it; empty is that of Collect
-	Agent          string             // of calls that name none
-	Task           string             // of calls that name none
-	Add            string             // a JSON object: fields for requests that do not have them
+	Listen         string             // HOST:PORT; other machines need a key
+	Store          string             // an address as in store.Open; empty means that of Collect
+	Agent          string             // for calls that name none
+	Task           string             // for calls that name none
+	Add            string             // JSON object of fields to add to requests that lack them
 	KeyFile        string             // file whose first line is the key that agents send as X-Merit-Key
-	Drain          time.Duration      // how long the end may take
-	TLS            certificates.Files // without them the proxy speaks in the clear
-	// Collect says what stands around the store: redaction, retention, rewards at
-	// once. Its addresses and key are not used. Nil is collecting.DefaultConfig.
+	Drain          time.Duration      // shutdown grace period
+	TLS            certificates.Files // without them the proxy does not encrypt
+	// Collect configures redaction, retention and immediate rewards. Its addresses
+	// and key are not used. Nil means collecting.DefaultConfig.
 	Collect *collecting.Config
 }
 
-// DefaultConfig is a proxy on this machine, but for its upstream.
+// DefaultConfig returns a proxy on this machine, without an upstream.
 func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:8710", Drain: 30 * time.Second}
 }
 
-// resolved is a configuration whose words are values.
+// resolved is a configuration with its values parsed.
 type resolved struct {
 	upstream     *url.URL
 	upstreamKey  string
@@ -50,14 +49,14 @@ type resolved struct {
 	listensLocal bool
 }
 
-// resolve checks everything, and reports all that is wrong at once.
+// resolve parses and checks everything, and reports all problems at once.
 func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 	var p fault.Problems
 	if r.upstream, err = url.Parse(c.Upstream); err != nil || r.upstream.Host == "" || r.upstream.Scheme != "http" && r.upstream.Scheme != "https" {
-		p.Invalid("upstream", fmt.Sprintf("%q is not the address of a server", c.Upstream), "give the base of its API, such as --upstream http://127.0.0.1:8080/v1")
+		p.Invalid("upstream", fmt.Sprintf("%q is not the address of a server", c.Upstream), "give the base URL of its API, such as --upstream http://127.0.0.1:8080/v1")
 	}
 	if r.upstream != nil && r.upstream.User != nil {
-		p.Invalid("upstream", "has a name or password in it", "put the key into an environment variable, and name that with --upstream-key-env")
+		p.Invalid("upstream", "contains a user name or password", "put the key in an environment variable, and pass its name with --upstream-key-env")
 	}
 	var add map[string]json.RawMessage
 	if c.Add != "" && strictjson.Unmarshal([]byte(c.Add), &add) != nil {

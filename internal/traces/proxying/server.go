@@ -17,13 +17,13 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// Options are what surrounds a proxy.
+// Options are the dependencies of a proxy.
 type Options struct {
-	Logger *slog.Logger            // nil is nobody
-	Getenv func(key string) string // nil is os.Getenv
+	Logger *slog.Logger            // nil discards logs
+	Getenv func(key string) string // nil means os.Getenv
 }
 
-// Server is a proxy that listens.
+// Server is a listening proxy.
 type Server struct {
 	config   Config
 	store    string
@@ -34,11 +34,11 @@ type Server struct {
 	requests context.CancelFunc
 }
 
-// pause is how long an agent may take over the next piece of a request.
+// pause is how long an agent may take to send the next part of a request.
 const pause = time.Minute
 
-// Open opens the store and listens: calls wait until Serve. The error lists
-// every problem, and nothing is left open.
+// Open opens the store and listens; calls wait until Serve. The error lists every
+// problem, and on error everything is closed.
 func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -78,16 +78,16 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 	return s, nil
 }
 
-// URL is where the proxy listens; agents add /v1.
+// URL returns the address of the proxy; agents append /v1.
 func (s *Server) URL() string { return s.http.URL() }
 
-// Summary says what was blanked and scored.
+// Summary returns what was redacted and scored.
 func (s *Server) Summary() collecting.Summary { return s.sink.Summary() }
 
-// Stats says how much was recorded.
+// Stats returns what was recorded.
 func (s *Server) Stats() proxy.Stats { return s.proxy.Stats() }
 
-// Store is where traces go.
+// Store returns the address of the store.
 func (s *Server) Store() string {
 	address := store.Address(s.store)
 	if u, err := url.Parse(address); err == nil && u.User != nil {
@@ -96,15 +96,15 @@ func (s *Server) Store() string {
 	return address
 }
 
-// Serve passes calls on until ctx ends. Then it takes no new ones, lets those
-// under way end, records all of them and closes the store; what takes longer
-// than Drain is cut off, and recorded as that. The error says what was lost.
+// Serve forwards calls until ctx is canceled. Then it accepts no new calls, waits for
+// those in progress, records all of them and closes the store. It cuts off calls that
+// take longer than Drain, and records that. The error says what was lost.
 func (s *Server) Serve(ctx context.Context) error {
 	crashed := s.http.Serve(ctx)
 	drain, cancel := context.WithTimeout(context.Background(), s.config.Drain)
 	defer cancel()
 	if err := s.http.Drain(drain); err != nil {
-		s.log.Warn("calls were cut off at the end", "after", s.config.Drain)
+		s.log.Warn("shutdown cut off calls", "after", s.config.Drain)
 		s.requests()
 	}
 	record, cancel := context.WithTimeout(context.Background(), s.config.Drain)
@@ -112,7 +112,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(crashed, s.close(record))
 }
 
-// Close is for a server that was never served.
+// Close closes a server on which Serve was not called.
 func (s *Server) Close() error { return s.close(context.Background()) }
 
 func (s *Server) close(ctx context.Context) error {
@@ -120,7 +120,7 @@ func (s *Server) close(ctx context.Context) error {
 }
 
 func (s *Server) stats(w http.ResponseWriter, _ *http.Request) {
-	text, _ := json.Marshal(s.Stats()) // numbers and a text
+	text, _ := json.Marshal(s.Stats()) // numbers and one string: encoding cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(append(text, '\n'))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// JSON returns raw, which must be valid JSON, with its secrets blanked: values
-// of secret names, and what is found in its texts. All else of it is kept byte
-// for byte.
+// JSON returns raw, which must be valid JSON, with its secrets redacted: values of
+// secret names, and secrets found in its texts. It keeps everything else byte for
+// byte.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
@@ -22,10 +22,9 @@ func looksLikeJSON(text string) bool {
 	return text != "" && strings.IndexByte(`{["`, text[0]) >= 0
 }
 
-// document goes through valid JSON. Secret says that it is the value of a
-// secret name: of such, texts and numbers are blanked, in lists too. What lies
-// within an object has names of its own: a schema has properties that are
-// called password.
+// document redacts valid JSON. secret is true for the value of a secret name: then
+// all texts and numbers are redacted, also in lists. Objects inside it are judged by
+// their own names, because a JSON schema can have properties that are named password.
 func (r *Redactor) document(text string, secret bool, depth int) string {
 	var b strings.Builder
 	written := 0
@@ -34,8 +33,8 @@ func (r *Redactor) document(text string, secret bool, depth int) string {
 		b.WriteString(value)
 		written = to
 	}
-	within := []bool{secret} // is a value here a secret, by depth
-	next := secret           // is the next value one
+	within := []bool{secret} // whether a value is a secret, by depth
+	next := secret           // whether the next value is one
 	for at := 0; at < len(text); {
 		switch c := text[at]; {
 		case c == '"':
@@ -83,7 +82,7 @@ func (r *Redactor) document(text string, secret bool, depth int) string {
 	return b.String()
 }
 
-// marked is the mark of a value that has a secret name.
+// marked returns the mark that replaces a value with a secret name.
 func (r *Redactor) marked(value string) string {
 	if strings.HasPrefix(value, "[redacted:") {
 		return value
@@ -92,14 +91,14 @@ func (r *Redactor) marked(value string) string {
 	return Mark(keyRule)
 }
 
-// decoded is the text of a JSON string.
+// decoded returns the text of a JSON string.
 func decoded(quoted string) string {
 	if strings.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}
 	var text string
 	if err := strictjson.Unmarshal([]byte(quoted), &text); err != nil {
-		return quoted[1 : len(quoted)-1] // not reached: the document is valid
+		return quoted[1 : len(quoted)-1] // unreachable: the document is valid
 	}
 	return text
 }
@@ -109,7 +108,7 @@ func encoded(text string) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(text); err != nil {
-		return `""` // not reached: a string has a JSON form
+		return `""` // unreachable: a string can be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// secretKeys are the names whose values are secrets, as normal writes them.
+// secretKeys lists the normalized names whose values are secrets.
 var secretKeys = []string{
 	"password", "passwd", "passphrase", "secret", "api_key", "apikey", "access_key", "accesskey", "secret_key", "secretkey", "private_key",
 	"privatekey", "client_secret", "clientsecret", "access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "auth_token",
@@ -10,11 +10,11 @@ var secretKeys = []string{
 	"cookie", "credential", "connection_string",
 }
 
-// longestName is how far a name is read: longer ones are no names.
+// longestName is the maximum length of a name.
 const longestName = 128
 
-// normal is a name in lower case with _ for - and dots, and where a capital
-// follows a small letter: apiKey and API-KEY are api_key.
+// normal converts a name to lower case, with _ for hyphens, dots and camel case:
+// apiKey and API-KEY become api_key.
 func normal(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -51,8 +51,8 @@ func (r *Redactor) secret(name string) bool {
 	}
 }
 
-// assigned finds values of secret names in a text that is no JSON: KEY=value,
-// "key": "value", key: value where the value is all of its line.
+// assigned finds values of secret names in text that is not JSON: KEY=value,
+// "key": "value", and key: value if the value is the rest of the line.
 func (r *Redactor) assigned(text string, add func(from, to int, name string)) {
 	if len(r.keys) == 0 {
 		return
@@ -75,7 +75,7 @@ func (r *Redactor) assigned(text string, add func(from, to int, name string)) {
 	}
 }
 
-// nameBefore is the name that text ends with, perhaps in quotes.
+// nameBefore returns the name at the end of text, with or without quotes.
 func nameBefore(text string) (name string, quoted bool) {
 	text = strings.TrimRight(text[max(0, len(text)-longestName-16):], " \t")
 	for len(text) > 0 && (text[len(text)-1] == '"' || text[len(text)-1] == '\'') {
@@ -88,9 +88,9 @@ func nameBefore(text string) (name string, quoted bool) {
 	return text[end:], quoted
 }
 
-// valueAfter is where the value behind a sign lies; from is to if there is
-// none, and nothing before to needs to be looked at again. A value that must be
-// alone is the whole rest of its line: prose has colons too.
+// valueAfter returns the bounds of the value after a sign. If there is none, from
+// equals to, and the search can resume at to. With alone, the value must be the rest
+// of its line, because prose contains colons.
 func valueAfter(text string, at int, alone bool) (from, to int) {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
 		at++
@@ -115,7 +115,7 @@ func valueAfter(text string, at int, alone bool) (from, to int) {
 	return at, to
 }
 
-// run is how long the value is that text begins with.
+// run returns the length of the value at the start of text.
 func run(text string) int {
 	if end := strings.IndexAny(text, " \t\r\n\"',;&}])("); end >= 0 {
 		return end
@@ -123,9 +123,9 @@ func run(text string) int {
 	return len(text)
 }
 
-// line is how long the line is that text begins with, if all of it is one
-// value, perhaps with its scheme before it, as in headers, else 0; and how long
-// its first word is.
+// line returns the length of the first line of text if the line is one value,
+// optionally after an authorization scheme as in headers, otherwise 0; and the length
+// of its first word.
 func line(text string) (whole, first int) {
 	first = wordLength(text)
 	gap := len(text[first:]) - len(strings.TrimLeft(text[first:], " \t\r"))
@@ -141,7 +141,7 @@ func line(text string) (whole, first int) {
 	return end, first
 }
 
-// wordLength is how long the word is that text begins with.
+// wordLength returns the length of the word at the start of text.
 func wordLength(text string) int {
 	if end := strings.IndexAny(text, " \t\r\n"); end >= 0 {
 		return end
@@ -149,8 +149,8 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// closing is where the text in quotes ends that begins at at: at the same
-// quote, or at the end.
+// closing returns the end of the quoted text that begins at at: the matching quote,
+// or the end of text.
 func closing(text string, at int) int {
 	for i := at + 1; i < len(text); i++ {
 		switch text[i] {
@@ -163,7 +163,7 @@ func closing(text string, at int) int {
 	return len(text)
 }
 
-// harmless is what stands for a secret and is none.
+// harmless reports whether a value is a reference or placeholder, not a secret.
 func harmless(value string) bool {
 	switch strings.ToLower(value) {
 	case "none", "null", "true", "false", "undefined":

@@ -1,9 +1,9 @@
-// Package redact blanks secrets in what was recorded, by rules with names,
-// before anybody keeps it. It looks at every text of a span, also within JSON
-// that stands in a text, however often it was escaped.
+// Package redact removes secrets from recordings, by named rules, before they are
+// stored. It examines every text of a span, including JSON within a text, up to a
+// limit of nested escapes.
 //
-// Time grows with the length of the texts and not with what is in them.
-// Patterns cannot know all secrets: it is a net, and not a reason to record
+// The time is linear in the length of the texts and independent of their content.
+// Patterns cannot find all secrets: redaction is a safety net, not a reason to record
 // what should not be recorded.
 package redact
 
@@ -17,28 +17,27 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Config says what is blanked beside, or instead of, what is by default.
+// Config adds to, or removes from, the default rules.
 type Config struct {
-	// Off names rules of Rules that are not applied; "all" is every one.
+	// Off lists built-in rules to turn off; "all" turns off every one.
 	Off []string `yaml:"off" json:"off,omitempty"`
-	// Patterns are regular expressions (RE2) by the name that stands in the place
-	// of what they match; if one has a group, only the first group is blanked.
+	// Patterns are regular expressions (RE2), by the name that replaces a match. If an
+	// expression has a group, only the first group is redacted.
 	Patterns map[string]string `yaml:"patterns" json:"patterns,omitempty"`
-	// Keys are further names of keys in JSON objects, of variables and of
-	// attributes whose values are blanked: exactly, or behind _ - or a dot,
-	// whatever their case.
+	// Keys are additional names whose values are redacted, in JSON objects, variables
+	// and attributes. A name matches as a whole, or after _, - or a dot, regardless
+	// of case.
 	Keys []string `yaml:"keys" json:"keys,omitempty"`
 }
 
-// Validate returns every problem of c, each a *fault.Error whose Where is a key
-// path.
+// Validate returns every problem of c, each a *fault.Error whose Where is a key path.
 func (c Config) Validate() []error {
 	_, problems := build(c)
 	return problems
 }
 
-// Redactor blanks secrets. It is safe for concurrent use and changes nothing
-// that it is given.
+// Redactor redacts secrets. It is safe for concurrent use and does not modify its
+// arguments.
 type Redactor struct {
 	rules    []rule
 	patterns []pattern
@@ -52,7 +51,7 @@ type pattern struct {
 	expr *regexp.Regexp
 }
 
-// New returns what cfg asks for, or everything that is wrong with it.
+// New returns a redactor for cfg, or an error with every problem of cfg.
 func New(cfg Config) (*Redactor, error) {
 	r, problems := build(cfg)
 	if len(problems) > 0 {
@@ -83,7 +82,7 @@ func build(cfg Config) (*Redactor, []error) {
 	for i, key := range cfg.Keys {
 		key = normal(key)
 		if key == "" || len(key) > longestName {
-			wrong.Invalid(fmt.Sprintf("keys[%d]", i), fmt.Sprintf("%q is no name of a key", cfg.Keys[i]), fmt.Sprintf("use 1 to %d letters, digits, - and _", longestName))
+			wrong.Invalid(fmt.Sprintf("keys[%d]", i), fmt.Sprintf("%q is not a valid key name", cfg.Keys[i]), fmt.Sprintf("use 1 to %d letters, digits, - and _", longestName))
 			continue
 		}
 		r.keys[key] = true
@@ -103,21 +102,21 @@ func (r *Redactor) userPatterns(cfg Config, wrong *fault.Problems) {
 		expr, err := regexp.Compile(cfg.Patterns[name])
 		switch {
 		case !ruleName.MatchString(name):
-			wrong.Invalid(at, fmt.Sprintf("%q is no name of a rule", name), "use a-z 0-9 _ and -, such as customer-number")
+			wrong.Invalid(at, fmt.Sprintf("%q is not a valid rule name", name), "use a-z, 0-9, _ and -, such as customer-number")
 		case slices.Contains(Rules(), name):
-			wrong.Invalid(at, "is the name of a rule that there is", "choose another name")
+			wrong.Invalid(at, "is the name of a built-in rule", "choose another name")
 		case err != nil:
-			wrong.Invalid(at, err.Error(), "write a regular expression of Go: https://pkg.go.dev/regexp/syntax")
+			wrong.Invalid(at, err.Error(), "write a Go regular expression: https://pkg.go.dev/regexp/syntax")
 		case expr.MatchString(""):
-			wrong.Invalid(at, "matches a text without anything in it", "say at least one character that must be there")
+			wrong.Invalid(at, "matches the empty text", "require at least one character")
 		default:
 			r.patterns = append(r.patterns, pattern{name, expr})
 		}
 	}
 }
 
-// Found returns how often each rule has blanked something so far; rules that
-// have not are left out.
+// Found returns how often each rule has redacted something so far. It omits rules that
+// have not.
 func (r *Redactor) Found() map[string]uint64 {
 	counts := map[string]uint64{}
 	for name, n := range r.found {
@@ -128,7 +127,7 @@ func (r *Redactor) Found() map[string]uint64 {
 	return counts
 }
 
-// Mark is what stands in the place of what the rule of that name blanked.
+// Mark returns the text that replaces what a rule redacted.
 func Mark(rule string) string { return "[redacted:" + rule + "]" }
 
 func names(m map[string]string) []string {

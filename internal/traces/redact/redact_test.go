@@ -191,7 +191,7 @@ func TestTokensOfThoughts(t *testing.T) {
 // that is off blanks nothing.
 func TestConfig(t *testing.T) {
 	_, err := New(Config{Off: []string{"opnai"}, Patterns: map[string]string{"Bad Name": "x", "a": "(", "b": "x*", "jwt": "y"}, Keys: []string{""}})
-	for _, part := range []string{"opnai", "Bad Name", "missing closing", "without anything", "rule that there is", "no name of a key"} {
+	for _, part := range []string{"opnai", "Bad Name", "missing closing", "the empty text", "a built-in rule", "not a valid key name"} {
 		require.ErrorContains(t, err, part)
 	}
 	require.Equal(t, secrets["openai"], redactor(t, Config{Off: []string{"openai"}}).Text(secrets["openai"]))

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// rule finds secrets that begin with one of some literals: what does not have
-// one of them is never looked at closely.
+// rule finds secrets that start with one of several literals. Only text that contains
+// a literal is matched against the expression.
 type rule struct {
 	name     string
 	literals []string
-	expr     *regexp.Regexp // from the literal on; its group, if it has one, is the secret
+	expr     *regexp.Regexp // applied at the literal; its group, if any, is the secret
 	after    func(b byte) bool
 }
 
-// keyRule is the name of the rule that goes by names: password = …
+// keyRule is the rule that finds secrets by name: password = …
 const keyRule = "key"
 
-// Rules returns the names of the rules there are, in the order of their
-// documentation.
+// Rules returns the names of the built-in rules, in the order of the documentation.
 func Rules() []string {
 	names := make([]string, 0, len(builtin())+1)
 	for _, r := range builtin() {
@@ -28,9 +27,9 @@ func Rules() []string {
 	return append(names, keyRule)
 }
 
-// builtin holds the forms that providers document, as scanners of repositories
-// know them. A rule fails within a bounded number of bytes, or cannot begin
-// within what it has run over: that keeps the whole linear.
+// builtin holds the forms that providers document, as repository scanners know them.
+// A rule fails within a bounded number of bytes, or cannot start within what it has
+// scanned: that keeps the whole linear.
 var builtin = sync.OnceValue(func() []rule {
 	return []rule{
 		provider("anthropic", `sk-ant-`, `[A-Za-z0-9_-]{16,}`),
@@ -63,13 +62,13 @@ var builtin = sync.OnceValue(func() []rule {
 	}
 })
 
-// privateKey is a key in PEM's form, or what there is of one that was cut off.
+// privateKey matches a private key in PEM form, even if it is truncated.
 func privateKey() *regexp.Regexp {
 	return regexp.MustCompile(`^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----` +
 		`(?:[A-Za-z0-9+/=\s:,.()-]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s:,.()-]*)`)
 }
 
-// provider is a rule for keys that begin with one of prefixes, which | parts.
+// provider returns a rule for keys with one of several prefixes, separated by a bar.
 func provider(name, prefixes, rest string) rule {
 	literals := strings.Split(prefixes, "|")
 	quoted := make([]string, len(literals))
@@ -79,14 +78,14 @@ func provider(name, prefixes, rest string) rule {
 	return rule{name, literals, regexp.MustCompile(`^(?:` + strings.Join(quoted, "|") + `)` + rest), word}
 }
 
-// word reports whether a secret cannot begin behind b: disk-… holds no sk-….
+// word reports whether b rules out a secret after it: disk-… does not contain sk-….
 func word(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
 }
 
 func wordOrDash(b byte) bool { return word(b) || b == '-' }
 
-// find adds what the rule finds in text.
+// find reports the matches of the rule in text.
 func (r *rule) find(text string, add func(from, to int, name string)) {
 	for _, literal := range r.literals {
 		for at := 0; ; {

@@ -13,9 +13,9 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Span returns s with its secrets blanked, in all of its texts and attributes.
-// Where something of a call was blanked, the ids and texts of the tokens that
-// said it are left out too: they could be read back.
+// Span returns s with the secrets in all of its texts and attributes redacted. If it
+// redacts something in an answer, it also removes the ids and texts of the answer's
+// tokens, which could reveal the secret.
 func (r *Redactor) Span(s trace.Span) trace.Span {
 	s.Agent, s.Name = r.name(s.Agent), r.name(s.Name)
 	s.Error, s.Text = r.long(s.Error), r.long(s.Text)
@@ -44,13 +44,13 @@ func (r *Redactor) Span(s trace.Span) trace.Span {
 	return s
 }
 
-// About returns a with its secrets blanked.
+// About returns a with its secrets redacted.
 func (r *Redactor) About(a trace.About) trace.About {
 	a.Agent, a.Task, a.Metadata = r.name(a.Agent), r.name(a.Task), r.fields(a.Metadata)
 	return a
 }
 
-// Sink returns a sink that blanks what it is given and passes it on to next.
+// Sink returns a sink that redacts its input and passes it to next.
 func (r *Redactor) Sink(next trace.Sink) trace.Sink { return sink{r, next} }
 
 type sink struct {
@@ -61,7 +61,7 @@ type sink struct {
 // Put implements trace.Sink.
 func (s sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) error {
 	clean := make([]trace.Span, len(spans))
-	thought := map[[2]string]bool{} // calls whose thoughts held a secret
+	thought := map[[2]string]bool{} // calls whose reasoning contained a secret
 	for i := range spans {
 		clean[i] = s.r.Span(spans[i])
 		if clean[i].Kind == trace.KindReasoning && clean[i].Text != spans[i].Text {
@@ -70,7 +70,7 @@ func (s sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) 
 	}
 	for i := range clean {
 		if clean[i].Prompt != nil && thought[[2]string{clean[i].Trace, clean[i].ID}] {
-			silence(&clean[i]) // thoughts are among its tokens
+			silence(&clean[i]) // the reasoning is among its tokens
 		}
 	}
 	known := make([]trace.About, len(about))
@@ -80,7 +80,7 @@ func (s sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) 
 	return s.next.Put(ctx, clean, known)
 }
 
-// prompt returns p with its secrets blanked, and whether what was said held one.
+// prompt returns p with its secrets redacted, and whether the answer had one.
 func (r *Redactor) prompt(p *trace.Prompt) (*trace.Prompt, bool) {
 	out := *p
 	out.Model, out.Finish = r.name(p.Model), r.name(p.Finish)
@@ -105,12 +105,12 @@ func (r *Redactor) prompt(p *trace.Prompt) (*trace.Prompt, bool) {
 	return &out, said || r.spelt(p.Tokens)
 }
 
-// tokenIDs is the attribute with ids of tokens whose log-probabilities nobody
-// said: see package proxy.
+// tokenIDs is the attribute with token ids without log-probabilities: see package
+// proxy.
 const tokenIDs = "token_ids"
 
-// silence leaves of the tokens that a call sampled only how likely they were. S
-// and its prompt are copies.
+// silence removes everything but the log-probabilities from the sampled tokens. s and
+// its prompt are copies.
 func silence(s *trace.Span) {
 	delete(s.Attributes, tokenIDs)
 	s.Prompt.Tokens = slices.Clone(s.Prompt.Tokens)
@@ -119,7 +119,7 @@ func silence(s *trace.Span) {
 	}
 }
 
-// spelt reports whether the tokens together spell a secret.
+// spelt reports whether the joined tokens contain a secret.
 func (r *Redactor) spelt(tokens []trace.Token) bool {
 	var b strings.Builder
 	for _, t := range tokens {
@@ -128,7 +128,7 @@ func (r *Redactor) spelt(tokens []trace.Token) bool {
 	return r.Text(b.String()) != b.String()
 }
 
-// message blanks m, which is a copy, and reports whether there was anything.
+// message redacts m, which is a copy, and reports whether it had secrets.
 func (r *Redactor) message(m *rl.Message) bool {
 	changed := false
 	set := func(text *string, to string) {
@@ -178,7 +178,7 @@ func (r *Redactor) metrics(m rl.Metrics) rl.Metrics {
 	return m
 }
 
-// fields are attributes or metadata: names count as keys do in JSON.
+// fields redacts attributes or metadata, and treats their names like keys of JSON.
 func (r *Redactor) fields(m map[string]json.RawMessage) map[string]json.RawMessage {
 	if m == nil {
 		return nil
@@ -194,16 +194,16 @@ func (r *Redactor) fields(m map[string]json.RawMessage) map[string]json.RawMessa
 	return out
 }
 
-// name is a name whose secrets are blanked, and no longer than names may be.
+// name redacts a name and keeps it within the maximum length.
 func (r *Redactor) name(name string) string { return cut(r.Text(name), name, trace.MaxName) }
 
-// long is a text whose secrets are blanked, and no longer than texts may be:
-// marks are longer than short secrets.
+// long redacts a text and keeps it within the maximum length, because marks can be
+// longer than the secrets.
 func (r *Redactor) long(text string) string { return cut(r.Text(text), text, trace.MaxText) }
 
 func cut(clean, before string, most int) string {
 	if len(clean) <= most || len(before) > most {
-		return clean // what came too long is not made to fit: a store says so
+		return clean // input that was too long before is left to the store to reject
 	}
 	end := most
 	for end > 0 && !utf8.RuneStart(clean[end]) {

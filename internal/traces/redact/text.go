@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// deepest is how often a secret may be escaped and still be found.
+// deepest is the maximum number of nested escapes in which secrets are found.
 const deepest = 4
 
-// Text returns text with its secrets blanked. What was JSON is still JSON.
+// Text returns text with its secrets redacted. JSON stays valid JSON.
 func (r *Redactor) Text(text string) string { return r.text(text, 0) }
 
 func (r *Redactor) text(text string, depth int) string {
@@ -36,7 +36,7 @@ func (r *Redactor) text(text string, depth int) string {
 	return r.blank(text, hits)
 }
 
-// find tells all that rules and patterns find in text.
+// find reports everything that rules and patterns find in text.
 func (r *Redactor) find(text string, add func(from, to int, name string)) {
 	for i := range r.rules {
 		r.rules[i].find(text, add)
@@ -55,14 +55,13 @@ func (r *Redactor) find(text string, add func(from, to int, name string)) {
 	}
 }
 
-// hit is a secret: where it lies, and who found it.
+// hit is a secret: its position, and the rule that found it.
 type hit struct {
 	from, to, level int
 	name            string
 }
 
-// blank puts marks in the places of hits; of those that overlap, the mark of
-// the widest.
+// blank replaces hits with marks; of overlapping hits, it uses the mark of the widest.
 func (r *Redactor) blank(text string, hits []hit) string {
 	if len(hits) == 0 {
 		return text
@@ -92,8 +91,8 @@ func (r *Redactor) blank(text string, hits []hit) string {
 	return b.String()
 }
 
-// unescape is text with one level of JSON's escapes undone, and for each byte
-// of it, and its end, the place in the text that places go back to.
+// unescape undoes one level of JSON escapes. It also maps each byte of the result, and
+// its end, to its place in the original text.
 func unescape(text string, places []int32) (string, []int32) {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -118,8 +117,8 @@ func unescape(text string, places []int32) (string, []int32) {
 	return out.String(), append(back, place(len(text)))
 }
 
-// escape is the character whose escape text begins with, and the length of
-// the escape; 0 if it begins with none.
+// escape decodes the escape at the start of text, and returns its length; 0 if there
+// is none.
 func escape(text string) (string, int) {
 	if len(text) < 2 || text[0] != '\\' {
 		return "", 0
@@ -141,7 +140,7 @@ func escape(text string) (string, int) {
 	return string(code), 6
 }
 
-// hexadecimal reads \u and four digits.
+// hexadecimal decodes \u and four digits.
 func hexadecimal(text string) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -12,12 +12,12 @@ import (
 
 // Limits of one page.
 const (
-	mostRewards = 2_000_000 // that a page looks at: the newest traces' first
-	mostPairs   = 500       // of a reward and an agent
-	PageRows    = 100       // of a list of rewards
+	mostRewards = 2_000_000 // rewards that a page reads: the newest traces' first
+	mostPairs   = 500       // pairs of a reward and an agent
+	PageRows    = 100       // entries of a list of rewards
 )
 
-// Key names a reward: those of one name by another module, rater or judge are
+// Key identifies a reward. The same name with another module, rater or judge is
 // another reward.
 type Key struct {
 	Name   string `json:"name"`
@@ -31,30 +31,30 @@ func (k Key) compare(o Key) int {
 	return cmp.Or(compare(k.Name, o.Name), compare(k.By, o.By), compare(k.Digest, o.Digest))
 }
 
-// Rewards is how everything that a query chooses was rewarded.
+// Rewards describes the rewards of all traces that match a query.
 type Rewards struct {
-	Traces  int      `json:"traces"`         // with a reward span
-	Seen    int      `json:"seen"`           // reward spans
-	More    bool     `json:"more,omitempty"` // there are more than a page looks at
-	Total   Spread   `json:"total"`          // of traces: trace.Total
+	Traces  int      `json:"traces"`         // traces with a reward span
+	Seen    int      `json:"seen"`           // number of reward spans
+	More    bool     `json:"more,omitempty"` // there are more than a page reads
+	Total   Spread   `json:"total"`          // totals of the traces: trace.Total
 	Rewards []Reward `json:"rewards"`        // by name, rater and digest
 }
 
-// Reward is one reward, in all and by agent.
+// Reward describes one reward, in total and by agent.
 type Reward struct {
 	Key
 	All    Spread  `json:"all"`
 	Agents []Agent `json:"agents"`
 }
 
-// Agent is a reward of what one agent did: the agent that the reward span
-// names, or its trace's.
+// Agent describes a reward for one agent: the agent that the reward span names, or
+// its trace's agent.
 type Agent struct {
 	Agent  string `json:"agent"`
 	Spread Spread `json:"spread"`
 }
 
-// pair is whose scores are collected together.
+// pair is the key by which scores are collected.
 type pair struct {
 	key   Key
 	agent string
@@ -76,10 +76,10 @@ func (s *scores) add(r *trace.Reward) {
 	s.outcomes[r.Outcome]++
 }
 
-// errEnough ends a pass.
+// errEnough stops a pass.
 var errEnough = errors.New("enough")
 
-// Collect looks at all rewards of the traces that q chooses, whatever its limit.
+// Collect reads all rewards of the traces that match q, regardless of its limit.
 func Collect(ctx context.Context, s *store.Store, q trace.Query) (Rewards, error) {
 	q.Limit, q.After, q.Newest = 0, "", true
 	out := Rewards{Rewards: []Reward{}}
@@ -121,7 +121,7 @@ func Collect(ctx context.Context, s *store.Store, q trace.Query) (Rewards, error
 
 func keyOf(s *trace.Span) Key { return Key{s.Name, s.Reward.Digest, s.Reward.By} }
 
-// join makes a reward of the pairs that have its key.
+// join returns the reward of the pairs that share its key.
 func join(pairs map[pair]*scores) []Reward {
 	order := make([]pair, 0, len(pairs))
 	for p := range pairs {
@@ -144,7 +144,7 @@ func join(pairs map[pair]*scores) []Reward {
 			reward.Agents = append(reward.Agents, Agent{p.agent, spread(one.scored, one.outcomes)})
 		}
 		reward.All = spread(all.scored, all.outcomes)
-		for i, p := range order[:n] { // bars to compare side by side
+		for i, p := range order[:n] { // the agents share the same bars, to be comparable
 			reward.Agents[i].Spread.Bars = fill(reward.All.Bars, pairs[p].scored)
 		}
 		out, order = append(out, reward), order[n:]

@@ -1,4 +1,4 @@
-// Package rewardspage has the page of merit ui about how rewards are distributed:
-// for each reward and agent a histogram of its scores, beside it the outcomes
-// that are no scores, and behind every bar the traces that it stands for.
+// Package rewardspage implements the page of merit ui that shows the distribution of
+// rewards: for each reward and agent a histogram of its scores, the outcomes without a
+// score, and for every bar the traces in it.
 package rewardspage

@@ -10,21 +10,21 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Want chooses rewards: those that a bar stands for. What is nil chooses all.
+// Want selects rewards, such as those in a bar. Nil fields select all.
 type Want struct {
 	Key     Key
 	Agent   *string
-	Least   *float64 // scores of it or above
-	Most    *float64 // scores of it or below
-	Below   *float64 // scores below it
-	Outcome string   // that is no score; with it no score is chosen
-	From    int      // how many of them to pass over
+	Least   *float64 // minimum score
+	Most    *float64 // maximum score
+	Below   *float64 // scores below this
+	Outcome string   // an outcome without a score; if set, scored rewards are excluded
+	From    int      // number of matches to skip
 }
 
 // Found is a page of rewards.
 type Found struct {
 	Rewards []One `json:"rewards"`
-	Next    int   `json:"next,omitempty"` // Want.From of the next page; 0 at the end
+	Next    int   `json:"next,omitempty"` // Want.From of the next page; 0 on the last page
 }
 
 // One is a reward with its trace.
@@ -34,16 +34,16 @@ type One struct {
 	Of      string    `json:"of,omitempty"`
 	Agent   string    `json:"agent,omitempty"`
 	Task    string    `json:"task,omitempty"`
-	Start   time.Time `json:"start"` // of the trace
+	Start   time.Time `json:"start"` // start of the trace
 	Outcome string    `json:"outcome"`
 	Score   *float64  `json:"score"` // null unless the outcome is scored
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// mostReason is how much of a reason a list shows, in characters.
+// mostReason is the number of characters of a reason that a list shows.
 const mostReason = 200
 
-// Find returns rewards of the traces that q chooses, newest traces first.
+// Find returns rewards of the traces that match q, newest traces first.
 func Find(ctx context.Context, s *store.Store, q trace.Query, want Want) (Found, error) {
 	q.Limit, q.After, q.Newest = 0, "", true
 	out := Found{Rewards: []One{}}

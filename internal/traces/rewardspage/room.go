@@ -15,8 +15,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Room returns the page over a store's rewards. Changes are those of traces,
-// whose room watches the store.
+// Room returns the page for the rewards of a store. The room of the traces watches the
+// store for changes.
 func Room(s *store.Store) ui.Room {
 	p := pages{store: s, seen: &seen{}}
 	return ui.Room{
@@ -63,7 +63,7 @@ func (p pages) find(r *http.Request) (any, error) {
 	return Find(r.Context(), p.store, q, want)
 }
 
-// wanted reads reward, digest, by, agent, least, most, below, outcome and from.
+// wanted parses the form values reward, digest, by, agent, least, most, below, outcome and from.
 func wanted(r *http.Request) (Want, error) {
 	w := Want{Key: Key{r.FormValue("reward"), r.FormValue("digest"), r.FormValue("by")}, Outcome: r.FormValue("outcome")}
 	if r.Form.Has("agent") {
@@ -80,7 +80,7 @@ func wanted(r *http.Request) (Want, error) {
 		}
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return w, ui.Wrong(bound.name, fmt.Sprintf("%.40q is no number", text), "leave it out")
+			return w, ui.Wrong(bound.name, fmt.Sprintf("%.40q is not a number", text), "use a number, or omit it")
 		}
 		*bound.to = &x
 	}

@@ -9,17 +9,16 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// seen keeps the last answers: several pages, and several looks at one, ask the
-// same of a store that has not changed.
+// seen caches the last answers, because pages repeat queries to an unchanged store.
 type seen struct {
-	mu   sync.Mutex // held while looking: two pages do not read all rewards at once
+	mu   sync.Mutex // held while computing, so that two pages do not both read all rewards
 	last []answer   // newest last
 }
 
 type answer struct {
 	query  string
 	change uint64 // *store.Store.Now when it was computed
-	minute int64  // queries may say how long ago
+	minute int64  // queries may contain relative times
 	is     Rewards
 }
 

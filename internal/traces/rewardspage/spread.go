@@ -7,38 +7,38 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// mostBars is how many bars a histogram has, and how many different scores
-// have a bar of their own.
+// mostBars is the maximum number of bars of a histogram, and of different scores that
+// each have a separate bar.
 const mostBars = 24
 
-// Spread is how the scores of a reward are distributed, and what was no score.
-// Without scores all figures are nil: none of them is 0.
+// Spread is the distribution of the scores of a reward, with the outcomes without a
+// score. If there are no scores, all figures are nil.
 type Spread struct {
 	Scored   int       `json:"scored"`
 	Mean     *float64  `json:"mean"`
-	Deviates *float64  `json:"sd"` // of the sample; nil below two scores
+	Deviates *float64  `json:"sd"` // sample standard deviation; nil below two scores
 	Least    *float64  `json:"least"`
 	Quarters []float64 `json:"quarters,omitempty"` // first quartile, median, third
 	Most     *float64  `json:"most"`
 	Bars     []Bar     `json:"bars"`
-	Unscored []Count   `json:"unscored,omitempty"` // outcomes that are no scores, most first
+	Unscored []Count   `json:"unscored,omitempty"` // outcomes without a score, most frequent first
 }
 
-// Bar counts scores: those of one value if From and To are equal, else those
-// from From to below To; in the last bar To too.
+// Bar counts scores: those equal to From if From and To are equal, otherwise those in
+// [From, To). The last bar includes To.
 type Bar struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	N    int     `json:"n"`
 }
 
-// Count counts an outcome.
+// Count is the number of times an outcome occurred.
 type Count struct {
 	Outcome string `json:"outcome"`
 	N       int    `json:"n"`
 }
 
-// spread sorts scores, so that their order has no say in any figure.
+// spread computes a Spread. It sorts the scores, so that their order does not matter.
 func spread(scores []float64, outcomes map[string]int) Spread {
 	s := Spread{Scored: len(scores), Bars: []Bar{}}
 	for outcome, n := range outcomes {
@@ -67,8 +67,8 @@ func spread(scores []float64, outcomes map[string]int) Spread {
 	return s
 }
 
-// bars of sorted scores: one a value if there are few values, else bars of one
-// width that is 1, 2 or 5 times a power of ten.
+// bars returns the bars for sorted scores: one per value if there are few values,
+// otherwise bars of one width, which is 1, 2 or 5 times a power of ten.
 func bars(sorted []float64) []Bar {
 	var out []Bar
 	for _, x := range sorted {
@@ -94,7 +94,7 @@ func ranges(sorted []float64) []Bar {
 	return fill(out, sorted)
 }
 
-// fill counts scores in bars like those of like, which hold them all.
+// fill counts scores in bars with the bounds of like, which cover all scores.
 func fill(like []Bar, sorted []float64) []Bar {
 	out := slices.Clone(like)
 	for i := range out {
@@ -110,9 +110,9 @@ func fill(like []Bar, sorted []float64) []Bar {
 	return out
 }
 
-// edges are at most mostBars+1 numbers that rise, around least and most. Where
-// decimal ones do not rise, for floats that are too close or too far apart,
-// the ends are the only two.
+// edges returns at most mostBars+1 ascending numbers that enclose least and most. If
+// decimal edges would not be ascending, because the floats are too close or too far
+// apart, it returns only the two ends.
 func edges(least, most float64) []float64 {
 	whole := []float64{least, most}
 	raw := (most/2 - least/2) / (mostBars - 2) * 2
@@ -121,7 +121,7 @@ func edges(least, most float64) []float64 {
 	}
 	power := math.Floor(math.Log10(raw))
 	for _, digit := range []float64{1, 2, 5, 10} {
-		// 3 tenths are written as 3/10: 3*0.1 is another number.
+		// Compute three tenths as 3/10: 3*0.1 is another number.
 		mark := func(i float64) float64 { return i * digit * math.Pow(10, power) }
 		if power < 0 {
 			mark = func(i float64) float64 { return i * digit / math.Pow(10, -power) }
@@ -152,7 +152,7 @@ func rises(x []float64) bool {
 	return len(x) > 1
 }
 
-// finite is x, or nil where sums of huge scores are no number.
+// finite returns x, or nil if it is not finite, as sums of huge scores may be.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

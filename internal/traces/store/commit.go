@@ -12,15 +12,14 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace/outbox"
 )
 
-// most is how many spans share a transaction, if they come faster than
-// transactions end.
+// most is the maximum number of spans per transaction.
 const most = 2000
 
-// put is what one call of Put wants written.
+// put is a call of Put that is waiting to be written.
 type put struct {
 	rows  []*row
 	about []trace.About
-	state atomic.Int32 // waiting, then begun or given up
+	state atomic.Int32 // waiting, then started or abandoned
 	done  chan error
 }
 
@@ -30,7 +29,7 @@ const (
 	givenUp
 )
 
-// newPut checks and encodes, in the goroutine of whoever asks.
+// newPut checks and encodes, in the goroutine of the caller.
 func newPut(spans []trace.Span, about []trace.About) (*put, error) {
 	p := &put{done: make(chan error, 1), about: about}
 	var wrong []error
@@ -50,7 +49,7 @@ func newPut(spans []trace.Span, about []trace.About) (*put, error) {
 	return p, together(wrong)
 }
 
-// together is one error of several, the first few in words.
+// together joins several errors into one that quotes the first few.
 func together(wrong []error) error {
 	const shown = 10
 	if len(wrong) < 2 {
@@ -67,7 +66,7 @@ func together(wrong []error) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("%d of a batch", len(wrong)), What: strings.Join(all, "\n"), Hint: fault.As(wrong[0]).Hint}
 }
 
-// writer is the one goroutine of a process that writes.
+// writer writes with a single goroutine per process.
 type writer struct {
 	write func([]*put) error // in one transaction
 	box   *outbox.Box[*put]
@@ -79,8 +78,8 @@ func newWriter(write func([]*put) error) *writer {
 	return w
 }
 
-// put waits until p is on the disk. Once its transaction has begun, a context
-// that ends no longer matters: the caller is told what became of it.
+// put waits until p is on disk. Once its transaction has started, put ignores
+// cancellation and returns the result.
 func (w *writer) put(ctx context.Context, p *put) error {
 	if err := w.send(ctx, p); err != nil {
 		return err
@@ -99,12 +98,12 @@ func (w *writer) put(ctx context.Context, p *put) error {
 func (w *writer) send(ctx context.Context, p *put) error {
 	err := w.box.Wait(ctx, p)
 	if errors.Is(err, outbox.ErrClosed) {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Interrupted, Where: "traces", What: "the store is closed", Hint: "write before the store is closed"}
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Interrupted, Where: "traces", What: "the store is closed", Hint: "write before you close the store"}
 	}
 	return err
 }
 
-// run writes what has come while the transaction before was written.
+// run writes what was queued during the previous transaction.
 func (w *writer) run(_ context.Context, p *put, more func() (*put, bool)) {
 	group, size := take(nil, p), len(p.rows)
 	for size < most {
@@ -124,8 +123,8 @@ func take(group []*put, p *put) []*put {
 	return group
 }
 
-// commit writes a group, or, if that fails, its members one by one: nobody is
-// to suffer for his neighbour.
+// commit writes a group. If that fails, it writes the members one by one, so that an
+// invalid one does not affect the others.
 func (w *writer) commit(group []*put) {
 	if len(group) == 0 {
 		return
@@ -142,5 +141,5 @@ func (w *writer) commit(group []*put) {
 	}
 }
 
-// close writes what was sent before.
+// close writes what is queued.
 func (w *writer) close() { w.box.Close(context.Background()) }

@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Delete removes traces by their ids, all of them or, if the store lacks some,
-// none: the error is then fault.Missing and names them.
+// Delete removes traces by their ids. If any of them is not in the store, it removes
+// none, and the error is fault.Missing and lists them.
 func (s *Store) Delete(ctx context.Context, ids []string) (Pruned, error) {
 	keys := make([][]any, 0, len(ids))
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
@@ -39,7 +39,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) (Pruned, error) {
 	return total, s.shrink(ctx, total, false)
 }
 
-// missing names the ids of keys that are not among those found.
+// missing returns an error that lists the ids of keys that were not found.
 func missing(keys [][]any, found []victim) error {
 	var lost []string
 	for _, key := range keys {
@@ -49,6 +49,6 @@ func missing(keys [][]any, found []victim) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Storage, Kind: fault.Missing, Where: "trace " + strings.Join(lost[:min(len(lost), 10)], ", "),
-		What: fmt.Sprintf("the store has no trace of this id (%d of %d), so none was removed", len(lost), len(keys)), Hint: "list what is there",
+		What: fmt.Sprintf("the store has no trace with this id (%d of %d), so nothing was removed", len(lost), len(keys)), Hint: "list the traces with merit traces list",
 	}
 }

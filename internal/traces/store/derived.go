@@ -8,8 +8,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// rewards writes what totals are computed from, and computes those that may
-// have changed.
+// rewards updates the table that totals are computed from, and recomputes totals that
+// may have changed.
 func (b *batch) rewards() error {
 	var rows, ask [][]any
 	by := map[int64]*change{}
@@ -50,8 +50,8 @@ func (b *batch) rewards() error {
 	return err
 }
 
-// recount computes heads from all spans, where what came again may have been
-// the first, the last, or the only one of an agent.
+// recount recomputes heads from all spans, for traces in which a replaced span may
+// have been the first, the last, or the only one of an agent.
 func (b *batch) recount() error {
 	for _, c := range b.traces {
 		if !c.again {
@@ -82,7 +82,7 @@ func (b *batch) recount() error {
 	return nil
 }
 
-// agents writes by whom and when a trace can be found.
+// agents writes the index of traces by agent and time.
 func (b *batch) agents() error {
 	var rows [][]any
 	for _, c := range b.traces {
@@ -102,7 +102,7 @@ func (b *batch) agents() error {
 	return b.insert("agents", "agent,started,id,trace", "ON CONFLICT (agent,started,id) DO NOTHING", rows)
 }
 
-// moved removes a trace's rows of agents, and notes whose were right.
+// moved removes outdated rows of the agents table, and records the agents of a trace.
 func (b *batch) moved(c *change) error {
 	if !c.again && c.Agent == c.before.agent {
 		err := b.each(func(scan func(...any) error) error {
@@ -139,7 +139,7 @@ func (b *batch) metadata() error {
 	return b.insert("metadata", "trace,name,value", updates("trace,name", "value"), rows)
 }
 
-// state are the counters of a store.
+// state has the counters of a store.
 type state struct{ version, changed, bytes int64 }
 
 func (s *state) load(t *txn) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// maxBody is the most bytes of one row: of a span without its messages, or of
+// maxBody is the maximum number of bytes of one row: a span without its messages, or
 // one message.
 const maxBody = 64 << 20
 
@@ -26,15 +26,15 @@ type row struct {
 	start, end       int64
 	body             string
 	history, answer  *digest
-	chain            []node // the conversation, oldest first, and the answer to it
+	chain            []node // the conversation, oldest first, then the answer
 	reward           *trace.Reward
 	name             string
 }
 
-// digest names a message by what it says and all that was said before it.
+// digest identifies a message by its content and all messages before it.
 type digest [16]byte
 
-// node is a message after another one.
+// node is a message with its predecessor.
 type node struct {
 	digest digest
 	before *digest
@@ -65,7 +65,7 @@ func encodeSpan(s *trace.Span) (*row, error) {
 	return r, nil
 }
 
-// converse puts the prompt's conversation into the row.
+// converse adds the prompt's conversation to the row.
 func (r *row) converse(p *trace.Prompt) error {
 	var before *digest
 	add := func(m *rl.Message) error {
@@ -108,7 +108,7 @@ func encode(v any) (string, error) {
 	}
 	text := strings.TrimSuffix(b.String(), "\n")
 	if !utf8.ValidString(text) {
-		return "", fmt.Errorf("JSON in it is not UTF-8")
+		return "", fmt.Errorf("it contains JSON that is not UTF-8")
 	}
 	if len(text) > maxBody {
 		return "", fmt.Errorf("it has %d bytes, more than %d", len(text), maxBody)
@@ -117,14 +117,13 @@ func encode(v any) (string, error) {
 }
 
 func unfit(s *trace.Span, err error) error {
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("span %q", s.ID), What: err.Error(), Hint: "correct what records it; docs/spans.md has the form of a span"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("span %q", s.ID), What: err.Error(), Hint: "correct the recorder of this span; docs/spans.md describes the format of spans"}
 }
 
-// none is the start of a trace without spans: before every time that a span may
-// have.
+// none is the start of a trace without spans; it is before every valid time.
 const none = -1 << 62
 
-// nanos is a time of a query, or of a head.
+// nanos converts a time of a query or of a head.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.IsZero():
@@ -144,8 +143,8 @@ func moment(nanos int64) time.Time {
 	return time.Unix(0, nanos).UTC()
 }
 
-// valueDigest stands for a value of metadata: values may be longer than an
-// index takes.
+// valueDigest replaces a value of metadata in the index, because values can be too
+// long for an index.
 func valueDigest(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:16]

@@ -15,16 +15,16 @@ import (
 
 const day = 24 * int64(time.Hour)
 
-// Groups counts the traces that q chooses by a column, in its order. What a query
-// says of order and pages does not matter.
+// Groups counts the traces that match q by a column, in the order of its values. It
+// ignores the order and page of the query.
 func (s *Store) Groups(ctx context.Context, q trace.Query, by Column) ([]Count, error) {
 	column, ok := map[Column]string{
-		// Division goes towards 0, before 1970 too.
+		// Integer division truncates toward 0; this also works before 1970.
 		ByDay:   fmt.Sprintf("(t.started-((t.started%%%d)+%d)%%%d)/%d", day, day, day, day),
 		ByAgent: "t.agent", ByTask: "t.task", ByStatus: "t.status",
 	}[by]
 	if !ok {
-		return nil, wrongQuery(fmt.Sprintf("%q is no column", by), "count by day, agent, task or status")
+		return nil, wrongQuery(fmt.Sprintf("%q is not a column", by), "count by day, agent, task or status")
 	}
 	c, err := choose(&q, false)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Store) Groups(ctx context.Context, q trace.Query, by Column) ([]Count, 
 	return counts, s.dialect.explain(err)
 }
 
-// rounded leaves 12 digits: the last ones depend on the order in which a
-// database adds.
+// rounded rounds to 12 digits: the last ones depend on the order in which a database
+// adds.
 func rounded(x float64) float64 {
 	if x == 0 || math.IsInf(x, 0) {
 		return x
@@ -59,7 +59,7 @@ func rounded(x float64) float64 {
 	return y
 }
 
-// dayText is a day as a date; traces without spans have none.
+// dayText formats a day as a date; it returns "" for traces without spans.
 func dayText(number string) string {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < -100*366 {
@@ -70,7 +70,7 @@ func dayText(number string) string {
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// columnsOf puts the name of a table before columns.
+// columnsOf prefixes columns with the name of a table.
 func columnsOf(table, columns string) string {
 	return table + "." + strings.ReplaceAll(columns, ",", ","+table+".")
 }

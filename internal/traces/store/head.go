@@ -16,10 +16,10 @@ type head struct {
 	n          int64 // its number in the other tables: that of its first change
 	changed    int64
 	start, end int64
-	said       string // the agent that an About named
+	said       string // the agent in an About
 	first      first
 	bytes      int64
-	told       bool // the metadata changed
+	told       bool // the metadata has changed
 	isNew      bool
 }
 
@@ -34,7 +34,7 @@ func (f first) compare(g first) int {
 	return cmp.Or(cmp.Compare(f.start, g.start), cmp.Compare(f.end, g.end), cmp.Compare(f.id, g.id))
 }
 
-// headColumns are those of the table traces, in the order of fields.
+// headColumns lists the columns of the table traces, in the order of the fields.
 const headColumns = "n,id,changed,agent,said,first_agent,first_started,first_ended,first_id,task,started,ended,status,reward,spans,errors,bytes,metadata"
 
 // scanHead reads a row of headColumns.
@@ -71,7 +71,7 @@ func newHead(id string) *head {
 	return &head{Head: trace.Head{ID: id, Status: trace.StatusOpen}, start: none, end: none, isNew: true}
 }
 
-// tell joins what a recorder says of the trace.
+// tell merges an About into the head.
 func (h *head) tell(a *trace.About) {
 	h.said = cmp.Or(a.Agent, h.said)
 	h.Task = cmp.Or(a.Task, h.Task)
@@ -89,15 +89,15 @@ func (h *head) tell(a *trace.About) {
 	}
 }
 
-// rowBytes is about what a row takes beside its body: its keys and digests, and
-// their places in indices. Without it a flood of tiny spans would fill a disk that
-// a retention by bytes is to protect.
+// rowBytes estimates what a row takes in addition to its body, for keys, digests and
+// indexes. Without it, a flood of tiny spans could fill a disk despite a retention by
+// bytes.
 const rowBytes = 128
 
-// cost is how many bytes r counts.
+// cost returns the bytes that r counts for.
 func (r *row) cost() int64 { return int64(len(r.body)) + rowBytes }
 
-// add counts a span that was not there.
+// add counts a new span.
 func (h *head) add(r *row) {
 	h.Spans++
 	if r.status == trace.StatusError {
@@ -106,7 +106,7 @@ func (h *head) add(r *row) {
 	if h.start == none || r.start < h.start {
 		h.start = r.start
 	}
-	if r.kind != trace.KindReward { // given when all was over
+	if r.kind != trace.KindReward { // given after the trace ended
 		h.end = max(h.end, r.end)
 	}
 	h.bytes += r.cost()
@@ -115,7 +115,7 @@ func (h *head) add(r *row) {
 	}
 }
 
-// old is what a span was before it came again.
+// old is the previous version of a replaced span.
 type old struct {
 	agent      string
 	kind       trace.Kind
@@ -124,8 +124,8 @@ type old struct {
 	bytes      int64
 }
 
-// replace counts a span anew. It reports false if what the span was may be
-// what the head still says, so that the other spans must be asked.
+// replace counts a replaced span. It returns false if the head may still depend on the
+// old version, so that the head must be recomputed from all spans.
 func (h *head) replace(r *row, was old) (ok bool) {
 	ok = (was.start != h.start || r.start <= was.start) && (was.end != h.end || r.end >= was.end && was.kind == r.kind) &&
 		(was.agent == r.agent || was.agent == "") && (h.first.id != r.id || (was.start == r.start && was.end == r.end && was.agent == r.agent))

@@ -17,16 +17,16 @@ func (d *digest) value() any {
 	return d[:]
 }
 
-// search is a conversation of which it is not known yet how much is there.
+// search is a conversation whose stored part is not known yet.
 type search struct {
 	*change
 	chain []node
-	low   int // chain[low:] was looked for, or need not be
-	high  int // chain[high:] was looked for and is not there
+	low   int // chain[low:] was looked up, or need not be
+	high  int // chain[high:] was looked up and is not stored
 }
 
-// messages writes those that are not there. A message is there only after the
-// ones before it: the last ones are looked for first, more if they are new.
+// messages writes new messages. A stored message implies that the ones before it are
+// stored, so that the search starts at the end of a conversation.
 func (b *batch) messages() error {
 	var open []*search
 	fresh := &freshMessages{seen: map[message]bool{}}
@@ -58,13 +58,13 @@ func (b *batch) messages() error {
 	return b.insert("messages", "trace,digest,before,body", "ON CONFLICT (trace,digest) DO NOTHING", fresh.rows)
 }
 
-// message is the key of one.
+// message is the key of a message.
 type message struct {
 	trace  int64
 	digest digest
 }
 
-// lookFor reads which of the next width messages of conversations are there.
+// lookFor returns which of the next width messages of each conversation are stored.
 func (b *batch) lookFor(open []*search, width int) (map[message]bool, error) {
 	there := map[message]bool{}
 	var keys [][]any
@@ -89,7 +89,7 @@ func (b *batch) lookFor(open []*search, width int) (map[message]bool, error) {
 	}, messagesOf, []string{"BIGINT", b.dialect.bytes}, keys)
 }
 
-// freshMessages are the rows to write, each once.
+// freshMessages collects the rows to write, each once.
 type freshMessages struct {
 	seen map[message]bool
 	rows [][]any
@@ -108,19 +108,19 @@ func (f *freshMessages) add(c *change, chain []node) {
 	}
 }
 
-// said is a message as it is read.
+// said is a stored message.
 type said struct {
 	digest digest
 	before *said
 	depth  int
 	rl.Message
-	all []rl.Message // from the first to this one; nil if nobody has asked
+	all []rl.Message // from the first to this one; nil until requested
 }
 
-// conversations are the messages of a trace.
+// conversations holds the messages of a trace.
 type conversations map[digest]*said
 
-// read reads the messages of the trace of number n.
+// read reads the messages of trace number n.
 func (c conversations) read(t *txn, n int64) error {
 	before := map[*said]digest{}
 	err := t.each(func(scan func(...any) error) error {
@@ -138,14 +138,14 @@ func (c conversations) read(t *txn, n int64) error {
 	}, "SELECT digest,before,body FROM messages WHERE trace=?", n)
 	for m, b := range before {
 		if m.before = c[b]; m.before == nil && err == nil {
-			err = torn("a message is not there")
+			err = torn("a message is missing")
 		}
 	}
 	return err
 }
 
-// depths are found from the first messages on: a conversation may be longer
-// than a stack.
+// length computes lengths iteratively from the first message on, because recursion
+// could overflow the stack in a long conversation.
 func (m *said) length() int {
 	var path []*said
 	for m != nil && m.depth == 0 {
@@ -165,8 +165,8 @@ func (m *said) length() int {
 	return depth
 }
 
-// give puts the conversations into prompts. Those that go on from one another
-// share one array: a trace in memory grows as it does on the disk.
+// give sets the conversations of prompts. Prompts that continue one another share one
+// array, so that memory grows only as much as the disk does.
 func (c conversations) give(prompts []*trace.Prompt, history, answer []*digest) error {
 	order := make([]int, len(prompts))
 	last := make([]*said, len(prompts))
@@ -174,13 +174,13 @@ func (c conversations) give(prompts []*trace.Prompt, history, answer []*digest) 
 		order[i] = i
 		if h := history[i]; h != nil {
 			if last[i] = c[*h]; last[i] == nil {
-				return torn("the messages of a prompt are not there")
+				return torn("the messages of a prompt are missing")
 			}
 		}
 		if a := answer[i]; a != nil {
 			m := c[*a]
 			if m == nil {
-				return torn("the answer to a prompt is not there")
+				return torn("the answer to a prompt is missing")
 			}
 			said := m.Message
 			prompts[i].Answer = &said
@@ -193,7 +193,7 @@ func (c conversations) give(prompts []*trace.Prompt, history, answer []*digest) 
 	return nil
 }
 
-// messages is the conversation up to m.
+// messages returns the conversation up to m.
 func (m *said) messages() []rl.Message {
 	if m == nil {
 		return []rl.Message{}
@@ -211,5 +211,5 @@ func (m *said) messages() []rl.Message {
 }
 
 func torn(what string) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: "traces", What: fmt.Sprintf("the store is damaged: %s", what), Hint: "restore it from a copy, or export what can be read and import that into a new store"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: "traces", What: fmt.Sprintf("the store is damaged: %s", what), Hint: "restore it from a backup, or export the readable traces and import them into a new store"}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// Prune removes what is older, or more, than is to be kept. Traces without spans
-// have no age; if there are too many bytes they go first. Writers wait for a few traces at a time.
+// Prune removes traces that exceed the age or size of keep. Traces without spans have no
+// age; if the size is exceeded, they are removed first. Writers wait only for a few traces at a time.
 func (s *Store) Prune(ctx context.Context, keep Retention) (Pruned, error) {
 	var total Pruned
 	excess := int64(0)
@@ -23,7 +23,7 @@ func (s *Store) Prune(ctx context.Context, keep Retention) (Pruned, error) {
 	after := victim{start: none - 1}
 	for {
 		if after.start <= none && excess <= total.Bytes {
-			after = victim{start: none + 1} // what has no age comes first, and stays
+			after = victim{start: none + 1} // traces without an age come first, and stay
 		}
 		some, err := s.victims(ctx, after, horizon, excess-total.Bytes)
 		if err != nil {
@@ -47,15 +47,15 @@ func (s *Store) Prune(ctx context.Context, keep Retention) (Pruned, error) {
 	}
 }
 
-// victim is a trace to be removed.
+// victim is a trace to remove.
 type victim struct {
 	n, start, bytes int64
 	id              string
 	spans           int
 }
 
-// victims are the next few traces that are too old, or the oldest if there is
-// an excess of bytes.
+// victims returns the next few traces that are too old, or the oldest if the size is
+// exceeded.
 func (s *Store) victims(ctx context.Context, after victim, horizon, excess int64) ([]victim, error) {
 	var some []victim
 	err := s.direct(ctx).each(func(scan func(...any) error) error {
@@ -72,7 +72,7 @@ func (s *Store) victims(ctx context.Context, after victim, horizon, excess int64
 	return some, s.dialect.explain(err)
 }
 
-// remove returns those that were still there, as they were then.
+// remove removes traces and returns those that still existed, in their last state.
 func (s *Store) remove(ctx context.Context, some []victim) (gone []victim, err error) {
 	var keys [][]any
 	for _, v := range some {
@@ -100,7 +100,7 @@ func (t *txn) found(column, kind string, keys [][]any) (all []victim, err error)
 	return all, err
 }
 
-// remove removes traces and all that belongs to them.
+// remove removes traces and all rows that belong to them.
 func (t *txn) remove(gone []victim) error {
 	var at state
 	if err := at.load(t); err != nil {
@@ -122,7 +122,7 @@ func (t *txn) remove(gone []victim) error {
 	return at.save(t)()
 }
 
-// shrink gives the disk back what removed traces took.
+// shrink returns the space of removed traces to the file system.
 func (s *Store) shrink(ctx context.Context, gone Pruned, dry bool) error {
 	if dry || gone.Traces == 0 || s.dialect.shrink == nil {
 		return nil

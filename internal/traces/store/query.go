@@ -30,13 +30,13 @@ func (c *choice) where() string {
 	return " WHERE " + strings.Join(c.conds, " AND ")
 }
 
-// mostValues is how many values a query may name: fewer than SQLite takes.
+// mostValues is the maximum number of values in a query; SQLite's limit is higher.
 const mostValues = 10_000
 
-// choose translates a query. With page, it begins after q.After.
+// choose translates a query. With page, it starts after q.After.
 func choose(q *trace.Query, page bool) (*choice, error) {
 	if n := len(q.IDs) + len(q.Agents) + len(q.Tasks) + len(q.Metadata); n > mostValues {
-		return nil, wrongQuery(fmt.Sprintf("it names %d values, more than %d", n, mostValues), "ask in several parts")
+		return nil, wrongQuery(fmt.Sprintf("it has %d values; the maximum is %d", n, mostValues), "split the query")
 	}
 	c := &choice{from: "traces t", key: "t"}
 	switch len(q.Agents) {
@@ -91,7 +91,8 @@ func (c *choice) oneOf(cond string, values []string) {
 	c.and(fmt.Sprintf(cond, marks(len(values))), args...)
 }
 
-// order is how List orders traces; newest first is oldest first from its end.
+// order returns the ORDER BY clause of List. Newest first is the exact reverse of
+// oldest first.
 func (c *choice) order(newest bool) string {
 	if newest {
 		return fmt.Sprintf(" ORDER BY %s.started DESC,%s.id DESC", c.key, c.key)
@@ -99,14 +100,14 @@ func (c *choice) order(newest bool) string {
 	return fmt.Sprintf(" ORDER BY %s.started,%s.id", c.key, c.key)
 }
 
-// cursor is the place behind a trace, in letters that a URL takes.
+// cursor returns the position after a trace, in characters that are valid in a URL.
 func cursor(h *head) string { return strconv.FormatInt(h.start, 10) + ":" + h.ID }
 
 func readCursor(text string) (int64, string, error) {
 	number, id, ok := strings.Cut(text, ":")
 	start, err := strconv.ParseInt(number, 10, 64)
 	if !ok || err != nil || len(id) > trace.MaxID || strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
-		return 0, "", wrongQuery(fmt.Sprintf("%.64q is no place in a list", text), "give what the page before it says is next")
+		return 0, "", wrongQuery(fmt.Sprintf("%.64q is not a valid cursor", text), "use the value of next from the previous page")
 	}
 	return start, id, nil
 }

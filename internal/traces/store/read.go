@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// view is a transaction that reads one state of the store.
+// view runs f in a transaction that reads one state of the store.
 func (s *Store) view(ctx context.Context, f func(*txn) error) error {
 	tx, err := s.read.BeginTx(ctx, s.dialect.view)
 	if err != nil {
@@ -21,12 +21,12 @@ func (s *Store) view(ctx context.Context, f func(*txn) error) error {
 	return s.dialect.explain(f(&txn{q: tx, ctx: ctx, dialect: s.dialect}))
 }
 
-// direct is the store without a transaction, for a single statement.
+// direct returns the store without a transaction, for a single statement.
 func (s *Store) direct(ctx context.Context) *txn {
 	return &txn{q: s.read, ctx: ctx, dialect: s.dialect}
 }
 
-// Trace returns a trace whole. Without one of the id the error is fault.Missing.
+// Trace returns a complete trace. If there is none with the id, the error is fault.Missing.
 func (s *Store) Trace(ctx context.Context, id string) (*trace.Trace, error) {
 	var t *trace.Trace
 	err := s.view(ctx, func(x *txn) (err error) {
@@ -46,7 +46,7 @@ func (t *txn) trace(id string) (*trace.Trace, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace of this id", Hint: "list what is there"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace with this id", Hint: "list the traces with merit traces list"}
 	}
 	out := &trace.Trace{Head: h.Head, All: make([]trace.Span, 0, h.Spans)}
 	var prompts []*trace.Prompt
@@ -86,17 +86,17 @@ func pointer(b []byte) *digest {
 	return &d
 }
 
-// usual is how many heads a page has if the query does not say.
+// usual is the default number of heads in a page.
 const usual = 100
 
-// List returns a page of heads, at most q.Limit (100 if it is 0), newest or oldest
-// first; traces that started at one time by their ids.
+// List returns a page of at most q.Limit heads (100 if it is 0), newest or oldest
+// first. Traces that started at the same time are sorted by id.
 func (s *Store) List(ctx context.Context, q trace.Query) (Page, error) {
 	heads, next, err := s.page(ctx, &q, cmp.Or(q.Limit, usual))
 	return Page{Heads: bare(heads), Next: next}, err
 }
 
-// page reads at most limit heads after q.After, and where the next ones begin.
+// page reads at most limit heads after q.After, and the cursor of the next page.
 func (s *Store) page(ctx context.Context, q *trace.Query, limit int) (heads []*head, next string, err error) {
 	c, err := choose(q, true)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Store) page(ctx context.Context, q *trace.Query, limit int) (heads []*h
 	return heads, next, s.dialect.explain(err)
 }
 
-// Heads calls f for all heads that q chooses, in the order of List, a page of at
-// most so many at a time.
+// Heads calls f for all heads that match q, in the order of List, in pages of at most
+// most heads.
 func (s *Store) Heads(ctx context.Context, q trace.Query, most int, f func([]trace.Head) error) error {
 	return s.heads(ctx, q, most, func(heads []*head) error { return f(bare(heads)) })
 }
@@ -149,9 +149,9 @@ func (s *Store) heads(ctx context.Context, q trace.Query, most int, f func([]*he
 	}
 }
 
-// Each calls f for every trace that q chooses, whole, in the order of List, until
-// f returns an error, which it returns. It holds one trace at a time. A trace that
-// is removed meanwhile is left out; no transaction is open while f runs.
+// Each calls f for every trace that matches q, complete, in the order of List. It stops
+// at the first error of f and returns it. It holds one trace at a time, and skips
+// traces that are removed meanwhile. No transaction is open while f runs.
 func (s *Store) Each(ctx context.Context, q trace.Query, f func(*trace.Trace) error) error {
 	return s.heads(ctx, q, usual, func(heads []*head) error {
 		for _, h := range heads {
@@ -170,9 +170,9 @@ func (s *Store) Each(ctx context.Context, q trace.Query, f func(*trace.Trace) er
 	})
 }
 
-// Rewards calls f for every reward of the traces that q chooses, traces in the
-// order of List and the rewards of one by trace.Order, until f returns an error,
-// which it returns. The rest of the traces is not read.
+// Rewards calls f for every reward of the traces that match q: traces in the order of
+// List, and the rewards of a trace by trace.Order. It stops at the first error of f and
+// returns it. It reads nothing else of the traces.
 func (s *Store) Rewards(ctx context.Context, q trace.Query, f func(of *trace.Head, reward *trace.Span) error) error {
 	return s.heads(ctx, q, usual, func(heads []*head) error {
 		var keys [][]any
@@ -205,9 +205,9 @@ func (s *Store) Rewards(ctx context.Context, q trace.Query, f func(of *trace.Hea
 	})
 }
 
-// Changes returns heads of traces that were written after a point, oldest change
-// first, at most limit of them, and the point behind the last. 0 is the beginning;
-// Now is the end.
+// Changes returns at most limit heads of traces that were written after a point,
+// oldest change first, and the point after the last of them. Point 0 is before all
+// changes; Now returns the latest point.
 func (s *Store) Changes(ctx context.Context, after uint64, limit int) (heads []trace.Head, next uint64, err error) {
 	next = after
 	err = s.direct(ctx).each(func(scan func(...any) error) error {
@@ -221,7 +221,7 @@ func (s *Store) Changes(ctx context.Context, after uint64, limit int) (heads []t
 	return heads, next, s.dialect.explain(err)
 }
 
-// Now is the point behind the last change.
+// Now returns the point after the last change.
 func (s *Store) Now(ctx context.Context) (uint64, error) {
 	var at state
 	err := at.load(s.direct(ctx))

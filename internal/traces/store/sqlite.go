@@ -19,17 +19,17 @@ import (
 //go:embed schema/sqlite-1.sql
 var sqliteSchema string
 
-// application is the number by which SQLite's files say whose they are: "Mert".
+// application is the application_id of the SQLite files: "Mert".
 const application = 0x4d657274
 
-// openSQLite opens the store in a file, by a driver in pure Go: one process writes
-// at a time, any number read meanwhile. What Put has acknowledged survives the
-// death of the process and of the machine: the file is in WAL mode, and every
-// transaction waits for the disk. A file that is not there is made; one of another
-// program, or of a newer Merit, is refused.
+// openSQLite opens the store in a file, with a driver in pure Go. One process at a
+// time can write, while any number read. What Put has acknowledged survives a crash
+// of the process and of the machine: the file is in WAL mode, and every transaction
+// waits for the disk. It creates a file that does not exist, and refuses one of another
+// program, or of a newer Merit.
 func openSQLite(ctx context.Context, path string) (*Store, error) {
-	// What agents said is for who records it; SQLite's other files are as open as
-	// this one. Where it cannot be made, SQLite says why.
+	// Only the owner may read the file; SQLite gives its other files the same
+	// permissions. If the file cannot be created, SQLite reports why.
 	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		_ = f.Close()
 	}
@@ -51,8 +51,8 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	})
 }
 
-// sqliteAddress is a file with settings for each connection. Whoever finds the file
-// locked waits for up to a minute.
+// sqliteAddress returns the address of a file with settings for each connection. A
+// connection waits for a locked file for up to a minute.
 func sqliteAddress(path string, settings ...string) string {
 	query := "_pragma=busy_timeout(60000)&_pragma=cache_size(-32768)&_pragma=temp_store(memory)"
 	for _, s := range settings {
@@ -65,16 +65,16 @@ func sqliteAddress(path string, settings ...string) string {
 func sqliteEmpty(ctx context.Context, q querier, path string) (bool, error) {
 	var whose, objects int
 	err := q.QueryRowContext(ctx, "PRAGMA application_id").Scan(&whose)
-	if err == nil { // else the same would be said twice
+	if err == nil { // else the error would be reported twice
 		err = q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects)
 	}
 	if err == nil && whose != application && (whose != 0 || objects > 0) {
-		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "this is a database of another program", Hint: "name another file; a store of traces is made where none is"}
+		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "this is a database of another program", Hint: "use another file; a trace store is created if the file does not exist"}
 	}
 	return objects == 0, err
 }
 
-// sqliteFault says what the errors that users meet mean.
+// sqliteFault explains the errors that users are likely to see.
 func sqliteFault(err error) *fault.Error {
 	var e *driver.Error
 	if !errors.As(err, &e) {
@@ -82,28 +82,28 @@ func sqliteFault(err error) *fault.Error {
 	}
 	switch e.Code() & 0xff {
 	case code.SQLITE_NOTADB:
-		return &fault.Error{Kind: fault.Refused, What: "this is not a store of traces", Hint: "name another file; a store of traces is made where none is"}
+		return &fault.Error{Kind: fault.Refused, What: "this is not a trace store", Hint: "use another file; a trace store is created if the file does not exist"}
 	case code.SQLITE_CORRUPT:
-		return &fault.Error{Kind: fault.Corrupt, What: "the store is damaged", Hint: "restore it from a copy, or let sqlite3's .recover save what can be read"}
+		return &fault.Error{Kind: fault.Corrupt, What: "the store is damaged", Hint: "restore it from a backup, or recover what can be read with sqlite3's .recover"}
 	case code.SQLITE_CANTOPEN, code.SQLITE_PERM:
-		return &fault.Error{Kind: fault.Missing, What: "the store cannot be opened", Hint: "see that its folder is there, and that you may write to it"}
+		return &fault.Error{Kind: fault.Missing, What: "the store cannot be opened", Hint: "check that its folder exists and is writable"}
 	case code.SQLITE_READONLY:
-		return &fault.Error{Kind: fault.Refused, What: "the store cannot be written", Hint: "see that you may write to the file and to its folder"}
+		return &fault.Error{Kind: fault.Refused, What: "the store cannot be written", Hint: "check that the file and its folder are writable"}
 	case code.SQLITE_FULL:
-		return &fault.Error{Kind: fault.Exhausted, What: "the disk is full", Hint: "make room, or remove old traces"}
+		return &fault.Error{Kind: fault.Exhausted, What: "the disk is full", Hint: "free disk space, or remove old traces"}
 	case code.SQLITE_BUSY, code.SQLITE_LOCKED:
-		return &fault.Error{Kind: fault.Timeout, What: "another process has held the store for a minute", Hint: "end it, or try again", Retry: true}
+		return &fault.Error{Kind: fault.Timeout, What: "another process has locked the store for a minute", Hint: "stop that process, or retry", Retry: true}
 	}
 	return nil
 }
 
-// shrink gives free pages back to the disk.
+// shrink returns free pages to the file system.
 func shrink(ctx context.Context, write *sql.DB) error {
 	rows, err := write.QueryContext(ctx, "PRAGMA incremental_vacuum")
 	if err != nil {
 		return err
 	}
-	for rows.Next() { // a page a row
+	for rows.Next() { // one page per row
 	}
 	return errors.Join(rows.Err(), rows.Close())
 }

@@ -66,7 +66,7 @@ func TestRefused(t *testing.T) {
 		kind fault.Kind
 		said string
 	}{
-		text: {fault.Refused, "not a store of traces"},
+		text: {fault.Refused, "not a trace store"},
 		write("theirs.db", "CREATE TABLE state (version BIGINT)"): {fault.Refused, "another program"},
 		write("marked.db", "PRAGMA application_id=7"):             {fault.Refused, "another program"},
 		newer:                                   {fault.Refused, "version 99"},

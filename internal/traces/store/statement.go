@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// txn is a transaction, or the database without one, in which ? stands for a
-// value in any dialect.
+// txn is a transaction, or the database without one. In every dialect, ? is the
+// placeholder for a value.
 type txn struct {
 	q       querier
 	ctx     context.Context
@@ -33,7 +33,7 @@ func (t *txn) each(f func(scan func(...any) error) error, query string, args ...
 	return rows.Err()
 }
 
-// What is asked of many rows at a time, by their keys.
+// Queries for many rows at a time, by their keys.
 const (
 	headsOf    = "SELECT " + headColumns + " FROM traces WHERE id IN %s"
 	spansOf    = "SELECT s.trace,s.id,s.agent,s.kind,s.status,s.started,s.ended,s.bytes FROM %s v CROSS JOIN spans s WHERE s.trace=v.column1 AND s.id=v.column2"
@@ -42,11 +42,11 @@ const (
 	rewardsOf  = "SELECT s.trace,s.body FROM rewards r JOIN spans s ON s.trace=r.trace AND s.id=r.span WHERE r.trace IN %s"
 )
 
-// chunk is how many rows a statement has at most: few journeys to a server,
-// and few values of the 32,766 that SQLite takes.
+// chunk is the maximum number of rows per statement: it saves round trips to a server,
+// and stays below SQLite's limit of 32,766 values.
 const chunk = 64
 
-// insert writes rows, each with one value a column.
+// insert writes rows, each with one value per column.
 func (t *txn) insert(table, columns, conflict string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := min(chunk, len(rows))
@@ -60,10 +60,10 @@ func (t *txn) insert(table, columns, conflict string, rows [][]any) error {
 	return nil
 }
 
-// among runs a statement in which %s stands for the rows of keys, each with a
-// value for one of types; their columns are column1, column2 and so on. Without
-// f it has no result. Rows of two columns must be joined, by CROSS JOIN so that
-// SQLite begins with them: it finds no index for (a, b) IN.
+// among runs a statement in which %s is replaced by the rows of keys, each with a value
+// for each of types; their columns are column1, column2 and so on. If f is nil, the
+// statement has no result. Rows of two columns must be joined, with CROSS JOIN so that
+// SQLite scans them first: it does not use an index for (a, b) IN.
 func (t *txn) among(f func(scan func(...any) error) error, query string, types []string, keys [][]any) error {
 	var one []string
 	for _, typ := range types {
@@ -95,10 +95,10 @@ func flat(rows [][]any) []any {
 	return all
 }
 
-// marks is n question marks.
+// marks returns n question marks.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
 
-// updates is the end of an insert that replaces what is there.
+// updates returns the clause of an insert that replaces existing rows.
 func updates(key, columns string) string {
 	var set []string
 	for _, c := range strings.Split(columns, ",") {

@@ -14,32 +14,32 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// dialect is in what databases differ.
+// dialect holds the differences between databases.
 type dialect struct {
 	where      string   // the address for messages, without secrets
-	migrations []string // from each version to the next; the first makes the tables
-	lock       string   // the statement that makes a transaction the only one that writes; may be empty
-	numbered   bool     // $1 for ?
-	bytes      string   // the type of bytes
+	migrations []string // from each version to the next; the first creates the tables
+	lock       string   // a statement that makes a transaction the only writer; may be empty
+	numbered   bool     // $1 instead of ?
+	bytes      string   // the type of binary data
 	sum        string   // the sum of t.reward
 	view       *sql.TxOptions
-	// empty reports whether the database has no tables. If it has those of
-	// another program, the error is fault.Refused.
+	// empty reports whether the database has no tables. If it has tables of another
+	// program, the error is fault.Refused.
 	empty func(ctx context.Context, q querier) (bool, error)
-	// fault turns an error of the driver into one of ours, or returns nil.
+	// fault converts an error of the driver to a *fault.Error, or returns nil.
 	fault func(error) *fault.Error
-	// shrink gives space back after traces were removed; may be nil.
+	// shrink frees disk space after traces were removed; may be nil.
 	shrink func(ctx context.Context, write *sql.DB) error
 }
 
-// querier is a database, or a transaction of it.
+// querier is a database or a transaction.
 type querier interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }
 
-// bind writes the marks of values as the database wants them.
+// bind writes placeholders in the form of the database.
 func (d *dialect) bind(query string) string {
 	if !d.numbered {
 		return query
@@ -58,7 +58,7 @@ func (d *dialect) bind(query string) string {
 	return b.String()
 }
 
-// explain says what an error of the database means.
+// explain converts an error of the database to one for users.
 func (d *dialect) explain(err error) error {
 	if err == nil || fault.As(err) != nil || errors.Is(err, context.Canceled) {
 		return err
@@ -67,11 +67,11 @@ func (d *dialect) explain(err error) error {
 		f.Boundary, f.Where, f.Err = fault.Storage, d.where, err
 		return f
 	}
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: d.where, What: "the store does not answer as it should", Hint: "see what it says; if the file or server is well, report this", Err: err}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: d.where, What: "the database reported an unexpected error", Hint: "read the error; if the file or the server works, report a bug", Err: err}
 }
 
-// Store keeps traces. It is safe for concurrent use: many readers and writers
-// of this process, and of others.
+// Store stores traces. It is safe for concurrent use, in this process and in others:
+// many readers and writers can share it.
 type Store struct {
 	write, read *sql.DB
 	dialect     *dialect
@@ -80,8 +80,8 @@ type Store struct {
 	close       func() error
 }
 
-// open makes a store of a database, which it brings up to date. Write has one
-// connection. It owns both, and closes them if there is an error.
+// open creates a Store for a database and migrates it. write has one connection. The
+// Store owns both, and open closes them if there is an error.
 func open(ctx context.Context, write, read *sql.DB, d *dialect) (*Store, error) {
 	s := &Store{write: write, read: read, dialect: d, clock: time.Now}
 	s.close = sync.OnceValue(func() error {
@@ -100,7 +100,7 @@ func open(ctx context.Context, write, read *sql.DB, d *dialect) (*Store, error) 
 	return s, nil
 }
 
-// change is a transaction that writes.
+// change runs f in a transaction that writes.
 func (s *Store) change(ctx context.Context, f func(*txn) error) error {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) change(ctx context.Context, f func(*txn) error) error {
 	return s.dialect.explain(tx.Commit())
 }
 
-// version is that of the tables; 0 if there are none.
+// version returns the version of the tables; 0 if there are none.
 func (d *dialect) version(t *txn) (int64, error) {
 	empty, err := d.empty(t.ctx, t.q)
 	if err != nil || empty {
@@ -132,13 +132,13 @@ func (d *dialect) version(t *txn) (int64, error) {
 	if newest := int64(len(d.migrations)); at.version > newest {
 		return 0, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.where,
-			What: fmt.Sprintf("the store is of version %d, and this Merit knows %d", at.version, newest), Hint: "use the Merit that wrote it, or a newer one",
+			What: fmt.Sprintf("the store has version %d, but this Merit supports only up to %d", at.version, newest), Hint: "use the version of Merit that wrote it, or a newer one",
 		}
 	}
 	return at.version, nil
 }
 
-// migrate makes the tables, or brings those of an older version up to date.
+// migrate creates the tables, or migrates those of an older version.
 func (s *Store) migrate(ctx context.Context) error {
 	newest := int64(len(s.dialect.migrations))
 	if at, err := s.dialect.version(s.direct(ctx)); err != nil || at == newest {
@@ -175,5 +175,5 @@ func (s *Store) Put(ctx context.Context, spans []trace.Span, about []trace.About
 	return s.writer.put(ctx, p)
 }
 
-// Close writes what was put before. It may be called more than once.
+// Close writes what is queued. It may be called more than once.
 func (s *Store) Close() error { return s.close() }

@@ -13,8 +13,8 @@ type change struct {
 	rows    []*row // the last of each id
 	was     map[string]old
 	about   []*trace.About
-	rewards bool // the total must be computed
-	again   bool // the head must be computed from all spans
+	rewards bool // the total must be recomputed
+	again   bool // the head must be recomputed from all spans
 	agents  map[string]bool
 	before  struct {
 		start int64
@@ -22,14 +22,14 @@ type change struct {
 	}
 }
 
-// batch is what a transaction does.
+// batch is what a transaction writes.
 type batch struct {
 	*txn
 	traces []*change // by id
 	state  state
 }
 
-// gather sorts what is to be written by trace.
+// gather groups what is to be written by trace.
 func gather(puts []*put) []*change {
 	all := map[string]*change{}
 	at := map[[2]string]int{}
@@ -74,7 +74,7 @@ func (t *txn) apply(puts []*put) error {
 	return nil
 }
 
-// load reads the heads that are there, and numbers the changes.
+// load reads existing heads, and numbers the changes.
 func (b *batch) load() error {
 	if err := b.state.load(b.txn); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (b *batch) load() error {
 	return nil
 }
 
-// compare reads what the spans that come again were.
+// compare reads the previous versions of spans that are replaced.
 func (b *batch) compare() error {
 	by := map[int64]*change{}
 	var keys [][]any
@@ -132,7 +132,7 @@ func (b *batch) compare() error {
 	}, spansOf, []string{"BIGINT", "TEXT"}, keys)
 }
 
-// count brings the heads up to date as far as they tell by themselves.
+// count updates the heads as far as possible without reading all spans.
 func (b *batch) count() error {
 	for _, c := range b.traces {
 		for _, r := range c.rows {

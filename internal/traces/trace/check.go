@@ -14,18 +14,18 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Limits of what a recorder may send.
+// Limits for recorders.
 const (
 	MaxID         = 128     // bytes of an id, in [A-Za-z0-9._:-]
 	MaxName       = 256     // bytes of a name, an agent, a task
 	MaxText       = 8 << 20 // bytes of one text
 	MaxMessages   = 10_000  // in one prompt
 	MaxAttributes = 256     // of one span, or metadata of one trace
-	MaxScore      = 1e100   // beyond 0: sums of scores stay finite
+	MaxScore      = 1e100   // absolute value: sums of scores stay finite
 )
 
-// Check reports everything in which s is not fit to be kept, as one error of
-// the boundary fault.Data.
+// Check returns every reason why s cannot be stored, as one error of the boundary
+// fault.Data.
 func (s *Span) Check() error {
 	p := problems{at: "span " + printable(s.ID)}
 	p.id("trace", s.Trace, true)
@@ -35,9 +35,9 @@ func (s *Span) Check() error {
 	p.name("name", s.Name)
 	p.text("error", s.Error)
 	p.text("text", s.Text)
-	p.check(!s.Start.IsZero(), "start is not there")
+	p.check(!s.Start.IsZero(), "start is missing")
 	for _, at := range []time.Time{s.Start, s.End} {
-		p.check(at.IsZero() || at.Year() >= 1900 && at.Year() <= 2200, "%s is not of 1900 to 2200", at.Format(time.RFC3339))
+		p.check(at.IsZero() || at.Year() >= 1900 && at.Year() <= 2200, "%s is not in the years 1900 to 2200", at.Format(time.RFC3339))
 	}
 	p.check(!s.End.Before(s.Start), "end is before start")
 	p.check(slices.Contains(Statuses(), s.Status), "status is %q; use open, ok or error", s.Status)
@@ -46,7 +46,7 @@ func (s *Span) Check() error {
 		kind  Kind
 		there bool
 	}{{KindPrompt, s.Prompt != nil}, {KindTool, s.Tool != nil}, {KindReward, s.Reward != nil}, {KindCoordination, s.Coordination != nil}} {
-		p.check(kind.there == (s.Kind == kind.kind), "kind is %q, which does not go with %s there = %t", s.Kind, kind.kind, kind.there)
+		p.check(kind.there == (s.Kind == kind.kind), "kind is %q, which does not match the field %s (present: %t)", s.Kind, kind.kind, kind.there)
 	}
 	p.check(slices.Contains(Kinds(), s.Kind), "kind is %q; use one of %v", s.Kind, Kinds())
 	s.checkPrompt(&p)
@@ -57,15 +57,15 @@ func (s *Span) Check() error {
 	if r := s.Reward; r != nil {
 		p.id("reward.of", r.Of, false)
 		p.check(r.Outcome != "", "reward.outcome is empty")
-		p.check((r.Score != nil) == (r.Outcome == "scored"), "reward.outcome is %q, and there is a score only if it is scored", r.Outcome)
-		p.check(r.Score == nil || math.Abs(*r.Score) <= MaxScore, "reward.score is not a number of at most ±%g", MaxScore)
+		p.check((r.Score != nil) == (r.Outcome == "scored"), "reward.outcome is %q; a score must be present exactly if it is scored", r.Outcome)
+		p.check(r.Score == nil || math.Abs(*r.Score) <= MaxScore, "reward.score is not a number from -%[1]g to %[1]g", MaxScore)
 		p.name("reward.outcome", r.Outcome)
 		p.name("reward.digest", r.Digest)
 		p.name("reward.by", r.By)
 	}
 	if c := s.Coordination; c != nil {
 		p.check(slices.Contains(Events(), c.Event), "coordination.event is %q; use one of %v", c.Event, Events())
-		p.check(c.Round >= 0, "coordination.round is below 0")
+		p.check(c.Round >= 0, "coordination.round is negative")
 		p.name("coordination.for", c.For)
 	}
 	return p.err()
@@ -76,12 +76,12 @@ func (s *Span) checkPrompt(p *problems) {
 	if c == nil {
 		return
 	}
-	p.check(len(c.Messages) <= MaxMessages, "prompt has %d messages, more than %d", len(c.Messages), MaxMessages)
+	p.check(len(c.Messages) <= MaxMessages, "prompt has %d messages; the maximum is %d", len(c.Messages), MaxMessages)
 	for i, m := range c.Messages {
 		p.message(fmt.Sprintf("prompt.messages[%d]", i), m)
 	}
 	if c.Answer != nil {
-		p.check(c.Answer.Role == rl.RoleAssistant, "prompt.answer is of role %s, not of the assistant", printable(c.Answer.Role))
+		p.check(c.Answer.Role == rl.RoleAssistant, "prompt.answer has role %s, not assistant", printable(c.Answer.Role))
 		p.message("prompt.answer", *c.Answer)
 	}
 	for i, m := range c.Others {
@@ -98,7 +98,7 @@ func (s *Span) checkPrompt(p *problems) {
 	}
 }
 
-// Check reports everything in which a is not fit to be kept.
+// Check returns every reason why a cannot be stored.
 func (a *About) Check() error {
 	p := problems{at: "trace " + printable(a.Trace)}
 	p.id("trace", a.Trace, true)
@@ -109,7 +109,7 @@ func (a *About) Check() error {
 	return p.err()
 }
 
-// problems collects what is wrong with one span or trace.
+// problems collects the problems of one span or trace.
 type problems struct {
 	at  string
 	all []string
@@ -130,25 +130,25 @@ func (p *problems) id(field, id string, needed bool) {
 }
 
 func (p *problems) name(field, name string) {
-	p.check(len(name) <= MaxName && utf8.ValidString(name) && !strings.ContainsRune(name, 0), "%s is %s; use at most %d bytes of UTF-8, none of them 0", field, printable(name), MaxName)
+	p.check(len(name) <= MaxName && utf8.ValidString(name) && !strings.ContainsRune(name, 0), "%s is %s; use at most %d bytes of UTF-8 without NUL", field, printable(name), MaxName)
 }
 
 func (p *problems) text(field, text string) {
-	p.check(len(text) <= MaxText, "%s has %d bytes, more than %d", field, len(text), MaxText)
+	p.check(len(text) <= MaxText, "%s has %d bytes; the maximum is %d", field, len(text), MaxText)
 	p.check(utf8.ValidString(text), "%s is not UTF-8", field)
 }
 
 func (p *problems) message(at string, m rl.Message) {
 	p.check(m.Role != "", "%s has no role", at)
 	p.text(at, m.Content.Text())
-	p.check(len(m.Content.Parts()) <= 2*MaxText, "%s has more than %d bytes of parts", at, 2*MaxText)
+	p.check(len(m.Content.Parts()) <= 2*MaxText, "%s has parts of more than %d bytes", at, 2*MaxText)
 	for _, call := range m.ToolCalls {
 		p.text(at+".tool_calls", call.Function.Arguments)
 	}
 }
 
 func (p *problems) attributes(field string, m map[string]json.RawMessage) {
-	p.check(len(m) <= MaxAttributes, "%s has %d entries, more than %d", field, len(m), MaxAttributes)
+	p.check(len(m) <= MaxAttributes, "%s has %d entries; the maximum is %d", field, len(m), MaxAttributes)
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)
@@ -160,7 +160,7 @@ func (p *problems) attributes(field string, m map[string]json.RawMessage) {
 	}
 }
 
-// json demands what a store reads back: it refuses names given twice, too.
+// json checks that text can be read back, which also excludes duplicate names.
 func (p *problems) json(field string, text json.RawMessage) {
 	err := strictjson.Check(text)
 	p.check(err == nil, "%s is not JSON: %v", field, err)
@@ -179,7 +179,7 @@ func (p *problems) err() error {
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// printable is a stranger's word in a message.
+// printable returns untrusted text in a form that is safe in messages.
 func printable(s string) string {
 	if len(s) > 64 {
 		s = s[:64] + "…"

@@ -10,17 +10,16 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Decode reads a trace from its JSON, as stores and files have it, and checks
-// all of it: every problem of every span is in the one error. Spans that name
-// no trace are of this one; the head is counted again from the spans, but for
-// what only it knows.
+// Decode reads a trace from its JSON, as in stores and files, and checks it. The error
+// has every problem of every span. Spans that name no trace belong to this one. Decode
+// recomputes the head from the spans, except for fields that are only in the head.
 func Decode(text []byte) (*Trace, error) {
 	if !utf8.Valid(text) {
 		return nil, unfit("trace", "the text is not UTF-8")
 	}
 	t := new(Trace)
 	if err := strictjson.Unmarshal(text, t); err != nil {
-		return nil, unfit("trace", "not a trace: %s", err)
+		return nil, unfit("trace", "this is not a trace: %s", err)
 	}
 	if err := t.Settle(); err != nil {
 		return nil, err
@@ -28,8 +27,8 @@ func Decode(text []byte) (*Trace, error) {
 	return t, nil
 }
 
-// Settle checks a trace that was put together from elsewhere, puts its spans in
-// order and makes its head agree with them. Every problem is in the one error.
+// Settle checks a trace that was assembled elsewhere, sorts its spans and updates its
+// head to match. The error has every problem.
 func (t *Trace) Settle() error {
 	about := t.About()
 	problems := []error{about.Check()}
@@ -43,9 +42,9 @@ func (t *Trace) Settle() error {
 		case err != nil:
 			problems = append(problems, err)
 		case s.Trace != t.ID:
-			problems = append(problems, unfit("span "+printable(s.ID), "is of trace %s and stands in %s", printable(s.Trace), printable(t.ID)))
+			problems = append(problems, unfit("span "+printable(s.ID), "belongs to trace %s but is in trace %s", printable(s.Trace), printable(t.ID)))
 		case seen[s.ID]:
-			problems = append(problems, unfit("span "+printable(s.ID), "comes twice"))
+			problems = append(problems, unfit("span "+printable(s.ID), "occurs twice"))
 		}
 		seen[s.ID] = true
 	}
@@ -66,17 +65,17 @@ func DecodeSpan(text []byte) (*Span, error) {
 	}
 	s := new(Span)
 	if err := strictjson.Unmarshal(text, s); err != nil {
-		return nil, unfit("span", "not a span: %s", err)
+		return nil, unfit("span", "this is not a span: %s", err)
 	}
 	return s, s.Check()
 }
 
-// About is what the head says of the trace that its spans do not.
+// About returns what the head tells about the trace in addition to its spans.
 func (t *Trace) About() About {
 	return About{Trace: t.ID, Agent: t.Agent, Task: t.Task, Status: t.Status, Metadata: t.Metadata}
 }
 
-// count puts the spans in order and makes the head agree with them.
+// count sorts the spans and updates the head to match.
 func (t *Trace) count() {
 	Order(t.All)
 	t.Status = cmp.Or(t.Status, StatusOpen)
@@ -99,9 +98,9 @@ func unfit(where, format string, args ...any) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: fmt.Sprintf(format, args...), Hint: hintSpan}
 }
 
-const hintSpan = "correct what records it; docs/spans.md has the form of a span"
+const hintSpan = "correct the recorder of this span; docs/spans.md describes the format of spans"
 
-// together is all problems as one error, the first few in words.
+// together joins all problems into one error that quotes the first few.
 func together(problems []error) error {
 	var lines []string
 	for _, err := range problems {

@@ -68,12 +68,12 @@ func TestDecodeSaysAllProblems(t *testing.T) {
 		{"id": "1", "trace": "x", "kind": "content", "start": "0900-01-01T00:00:00Z", "end": "0900-01-01T00:00:00Z", "status": "ok"}]}`
 	_, err := Decode([]byte(text))
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
-	for _, part := range []string{`trace is "a b"`, "end is before start", `status is "done"`, "tool there = false", "is not of 1900 to 2200"} {
+	for _, part := range []string{`trace is "a b"`, "end is before start", `status is "done"`, "tool (present: false)", "is not in the years 1900 to 2200"} {
 		require.ErrorContains(t, err, part)
 	}
 	for text, part := range map[string]string{
 		`{"id": "t"}`: "has no spans", `[]`: "not a trace", "\xff": "not UTF-8", `{"id": "t", "spans": 1}`: "spans must not be",
-		`{"id": "t", "status": "ok", "spans": [` + strings.Repeat(`{"id":"1","kind":"content","start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:00:00Z","status":"ok"},`, 2) + `{}]}`: "comes twice",
+		`{"id": "t", "status": "ok", "spans": [` + strings.Repeat(`{"id":"1","kind":"content","start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:00:00Z","status":"ok"},`, 2) + `{}]}`: "occurs twice",
 	} {
 		_, err := Decode([]byte(text))
 		require.ErrorContains(t, err, part, text)
@@ -161,7 +161,7 @@ func TestParseQueryQuotes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Query{Tasks: []string{"1, 2 and 3", `say "hi"`, "x"}, Agents: []string{"a b"}, Metadata: map[string]string{"k": "c d", "j": `{"n":1}`}}, q)
 	_, err = ParseQuery(`agent=a task="b c`, time.Unix(0, 0))
-	require.ErrorContains(t, err, "a quote that does not end")
+	require.ErrorContains(t, err, "an unclosed quote")
 }
 
 // Promise: a query is read whole or every wrong word of it is named.
@@ -177,7 +177,7 @@ func TestParseQuery(t *testing.T) {
 	head.Reward = nil
 	require.False(t, q.Matches(&head, nil))
 	_, err = ParseQuery("agent reward>1 limit=0 order=up status=bad since=x scored=maybe colour=red meta.=1 =x task>=1", now)
-	for _, part := range []string{`"agent" is no`, "not >", "limit is", "order is", `"bad" is no status`, `"x" is no time`, "scored is", `"colour" is no key`, `"meta." is no key`, `"=x" is`, "only reward"} {
+	for _, part := range []string{`"agent" is not of the form`, "not >", "limit must", "order must", `"bad" is not a status`, `"x" is not a time`, "scored must", `"colour" is not a query key`, `"meta." is not a query key`, `"=x" is`, "only reward"} {
 		require.ErrorContains(t, err, part)
 	}
 }

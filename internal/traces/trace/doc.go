@@ -1,8 +1,7 @@
-// Package trace has the nouns of what agents did: spans, the traces that they
-// make up, a language of queries over them, and the way from a trace to the
-// trajectory that rewards and learners read.
+// Package trace defines recordings of what agents did: spans, the traces that they
+// form, a query language for traces, and the conversion of a trace to the trajectory
+// that rewards and learners read.
 //
-// Whoever records (a proxy, an OTLP receiver, an SDK, an orchestrator) gives
-// spans to a Sink; package store keeps them. Nothing here knows a network or a
-// disk.
+// Recorders (a proxy, an OTLP receiver, an SDK, an orchestrator) pass spans to a Sink;
+// package store stores them. This package does not access networks or disks.
 package trace

@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Cut is as much of a text as most bytes hold, in UTF-8.
+// Cut returns the longest prefix of text in valid UTF-8 with at most most bytes.
 func Cut(text string, most int) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
@@ -22,8 +22,8 @@ func Cut(text string, most int) string {
 	return text[:most]
 }
 
-// Fit cuts the texts of s to what may be kept, and reports whether any was cut.
-// Messages that it changes are copies.
+// Fit shortens the texts of s to the limits, and reports whether it changed any. It
+// copies the messages that it changes.
 func Fit(s *Span) (changed bool) {
 	text := func(t *string, most int) {
 		if now := Cut(*t, most); now != *t {

@@ -1,7 +1,7 @@
 package trace
 
-// Variable is the environment variable that names the store of traces if nothing
-// else does, and File is the store if nothing names it.
+// Variable is the environment variable that names the trace store if no flag or
+// configuration does, and File is the default store.
 const (
 	Variable = "MERIT_TRACES"
 	File     = "traces.db"

@@ -14,31 +14,31 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Query chooses traces. What is not set chooses all.
+// Query selects traces. Unset fields match all.
 type Query struct {
 	IDs      []string
 	Agents   []string          // one of them has a span in the trace, or is its head's
 	Tasks    []string          // one of them
 	Statuses []Status          // one of them
-	Since    time.Time         // started at it or later
-	Before   time.Time         // started before it
-	Least    *float64          // of the reward; excludes traces without one
-	Most     *float64          // of the reward; excludes traces without one
-	Scored   *bool             // has a reward, or has none
-	Metadata map[string]string // a key's value: a string without quotes, else its JSON
-	Newest   bool              // newest first; else oldest first
-	Limit    int               // 0 = all
-	After    string            // a cursor of store.Page; empty = from the beginning
+	Since    time.Time         // started at this time or later
+	Before   time.Time         // started before this time
+	Least    *float64          // minimum reward; excludes traces without one
+	Most     *float64          // maximum reward; excludes traces without one
+	Scored   *bool             // whether the trace has a reward
+	Metadata map[string]string // a key's value: a string without quotes, otherwise JSON
+	Newest   bool              // newest first; otherwise oldest first
+	Limit    int               // 0 means no limit
+	After    string            // a cursor of store.Page; empty means from the beginning
 }
 
-// ParseQuery reads the words of a query, as in
+// ParseQuery parses the words of a query, such as
 //
 //	agent=planner status=ok reward>=0.5 since=2026-11-01 meta.session=7
 //
-// Words are joined by and; several values of agent, task, status and id, by
-// commas or by repetition, by or. Quotes keep blanks and commas in a value, as
-// in task="1, 2 and 3", and two quotes within them are one. All problems are
-// reported at once.
+// All words must match. Several values of agent, task, status and id, separated by
+// commas or given by repetition, are alternatives. Quotes protect blanks and commas in
+// a value, as in task="1, 2 and 3"; within quotes, write "" for a quote. The error
+// reports all problems.
 func ParseQuery(text string, now time.Time) (Query, error) {
 	var q Query
 	var wrong []string
@@ -55,14 +55,14 @@ func ParseQuery(text string, now time.Time) (Query, error) {
 	}
 	return q, &fault.Error{
 		Boundary: fault.CLI, Kind: fault.Invalid, Where: "query", What: strings.Join(wrong, "; "),
-		Hint: "write words such as: agent=planner task=sum status=ok reward>=0.5 scored=true since=2026-11-01 before=24h meta.KEY=VALUE limit=100 order=newest",
+		Hint: "use words such as: agent=planner task=sum status=ok reward>=0.5 scored=true since=2026-11-01 before=24h meta.KEY=VALUE limit=100 order=newest",
 	}
 }
 
 func (q *Query) word(word string, now time.Time) error {
 	at := strings.IndexAny(word, "<>=")
 	if at <= 0 {
-		return fmt.Errorf("%q is no KEY=VALUE", word)
+		return fmt.Errorf("%q is not of the form KEY=VALUE", word)
 	}
 	key, rest := word[:at], word[at:]
 	op := rest[:1]
@@ -74,7 +74,7 @@ func (q *Query) word(word string, now time.Time) error {
 		return fmt.Errorf("%q has no value", word)
 	}
 	if strings.Count(value, `"`)%2 != 0 {
-		return fmt.Errorf("%q has a quote that does not end", word)
+		return fmt.Errorf("%q has an unclosed quote", word)
 	}
 	many := split(value, func(r rune) bool { return r == ',' })
 	for i := range many {
@@ -85,7 +85,7 @@ func (q *Query) word(word string, now time.Time) error {
 		return q.reward(op, value)
 	}
 	if op != "=" {
-		return fmt.Errorf("%q: only reward is compared by %s", word, op)
+		return fmt.Errorf("%q: only reward can be compared with %s", word, op)
 	}
 	switch key {
 	case "id":
@@ -97,7 +97,7 @@ func (q *Query) word(word string, now time.Time) error {
 	case "status":
 		for _, s := range many {
 			if !slices.Contains(Statuses(), Status(s)) {
-				return fmt.Errorf("%q is no status; use one of open, ok, error", s)
+				return fmt.Errorf("%q is not a status; use open, ok or error", s)
 			}
 			q.Statuses = append(q.Statuses, Status(s))
 		}
@@ -108,24 +108,24 @@ func (q *Query) word(word string, now time.Time) error {
 	case "scored":
 		yes, err := strconv.ParseBool(value)
 		if err != nil {
-			return fmt.Errorf("scored is true or false, not %q", value)
+			return fmt.Errorf("scored must be true or false, not %q", value)
 		}
 		q.Scored = &yes
 	case "limit":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return fmt.Errorf("limit is a whole number of at least 1, not %q", value)
+			return fmt.Errorf("limit must be a positive integer, not %q", value)
 		}
 		q.Limit = n
 	case "order":
 		if value != "newest" && value != "oldest" {
-			return fmt.Errorf("order is newest or oldest, not %q", value)
+			return fmt.Errorf("order must be newest or oldest, not %q", value)
 		}
 		q.Newest = value == "newest"
 	default:
 		name, ok := strings.CutPrefix(key, "meta.")
 		if !ok || name == "" {
-			return fmt.Errorf("%q is no key of a query", key)
+			return fmt.Errorf("%q is not a query key", key)
 		}
 		if q.Metadata == nil {
 			q.Metadata = map[string]string{}
@@ -135,7 +135,7 @@ func (q *Query) word(word string, now time.Time) error {
 	return nil
 }
 
-// split cuts text at what is between its parts, but not within quotes.
+// split splits text at separators outside of quotes.
 func split(text string, between func(rune) bool) (parts []string) {
 	quoted, from := false, 0
 	for i, r := range text {
@@ -148,7 +148,7 @@ func split(text string, between func(rune) bool) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// unquoted is a value without its quotes.
+// unquoted returns a value without its quotes.
 func unquoted(value string) string {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return value
@@ -159,7 +159,7 @@ func unquoted(value string) string {
 func (q *Query) reward(op, value string) error {
 	x, err := strconv.ParseFloat(value, 64)
 	if err != nil || !finite(x) {
-		return fmt.Errorf("reward is compared with a number, not %q", value)
+		return fmt.Errorf("reward must be compared with a number, not %q", value)
 	}
 	switch op {
 	case ">=":
@@ -169,12 +169,12 @@ func (q *Query) reward(op, value string) error {
 	case "=":
 		q.Least, q.Most = &x, &x
 	default:
-		return fmt.Errorf("reward is compared by >=, <= or =, not %s", op)
+		return fmt.Errorf("reward must be compared with >=, <= or =, not %s", op)
 	}
 	return nil
 }
 
-// when reads a day, a time, or how long ago it was.
+// when parses a day, a time, or a duration before now.
 func when(text string, now time.Time, at *time.Time) error {
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {
 		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
@@ -190,14 +190,14 @@ func when(text string, now time.Time, at *time.Time) error {
 	}
 	d, err := time.ParseDuration(ago)
 	if err != nil {
-		return fmt.Errorf("%q is no time: write 2026-11-01, 2026-11-01T12:00:00Z, or how long ago, as 36h or 7d", text)
+		return fmt.Errorf("%q is not a time: use 2026-11-01, 2026-11-01T12:00:00Z, or a duration before now such as 36h or 7d", text)
 	}
 	*at = now.Add(-d).UTC()
 	return nil
 }
 
-// Matches reports whether the query chooses a trace: what every store must
-// agree with. Agents are those of its spans; Limit and After are the store's.
+// Matches reports whether the query matches a trace; every store must agree with it.
+// agents are those of the spans. Limit and After are left to the store.
 func (q *Query) Matches(h *Head, agents []string) bool {
 	one := func(want []string, got string) bool { return len(want) == 0 || slices.Contains(want, got) }
 	switch {
@@ -222,8 +222,8 @@ func (q *Query) Matches(h *Head, agents []string) bool {
 	return true
 }
 
-// MetaText is a value of metadata as queries compare it: a string without its
-// quotes, anything else as its JSON.
+// MetaText returns a value of metadata as queries compare it: a string without its
+// quotes, anything else as JSON.
 func MetaText(value json.RawMessage) string {
 	var text string
 	if strictjson.Unmarshal(value, &text) == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// told adds what agents did where no call of a model was recorded: a run of a
-// tool is a call and its result, and what was answered or made is a message of
-// the agent. Votes, and what was thought, stand in the metadata only.
+// told adds what agents did without a recorded model call: a run of a tool becomes a
+// call and its result, and an answer or a piece of work becomes a message of the
+// agent. Votes and reasoning are only in the metadata.
 func (t *Trace) told(out *rl.Trajectory, named bool) {
 	for i := range t.All {
 		s := &t.All[i]
@@ -37,13 +37,13 @@ func (t *Trace) told(out *rl.Trajectory, named bool) {
 	}
 }
 
-// call is a run of a tool as the message that asks for it.
+// call returns the message that requests a run of a tool.
 func (s *Span) call() rl.Message {
 	call := rl.ToolCall{ID: cmp.Or(s.Tool.CallID, s.ID), Type: "function", Function: rl.FunctionCall{Name: s.Name, Arguments: s.Tool.Arguments}}
 	return rl.Message{Role: rl.RoleAssistant, ToolCalls: []rl.ToolCall{call}}
 }
 
-// answered is what a tool said to the call id: its result, or its error.
+// answered returns the tool's reply to call id: its result, or its error.
 func (s *Span) answered(id string) rl.Message {
 	text := s.Tool.Result
 	if s.Status == StatusError && text == "" {
@@ -52,8 +52,8 @@ func (s *Span) answered(id string) rl.Message {
 	return rl.Message{Role: rl.RoleTool, Content: rl.Text(text), ToolCallID: id}
 }
 
-// results adds what the tools said that the last answer called, where no later
-// call of a model shows it.
+// results adds the results of the tools that the last answer called, if no later model
+// call contains them.
 func (t *Trace) results(out *rl.Trajectory) {
 	n := len(out.Messages)
 	if n == 0 {
@@ -69,12 +69,12 @@ func (t *Trace) results(out *rl.Trajectory) {
 	}
 }
 
-// info is what a step says of the span that it was.
+// info returns the info of a step that was made from the span.
 func (s *Span) info() map[string]json.RawMessage {
 	return map[string]json.RawMessage{"span": JSON(s.ID), "agent": JSON(s.Agent), "name": JSON(s.Name), "start": JSON(s.Start), "end": JSON(s.End)}
 }
 
-// spent is what the calls of models cost together.
+// spent is the total cost of all model calls.
 type spent struct {
 	Calls int `json:"calls"`
 	Usage

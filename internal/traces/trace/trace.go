@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Names in a trace's metadata that Merit reads.
+// Metadata keys of a trace that Merit reads.
 const (
 	MetaGroundTruth = "ground_truth" // any JSON: what a reward compares with
-	MetaGroup       = "group"        // a string: traces of one group had one start; without it, those of one task
+	MetaGroup       = "group"        // a string: traces of one group start from the same state; default: those of one task
 )
 
-// About is what a recorder says of a trace beside its spans. What is empty
-// leaves what is known; metadata are joined key by key.
+// About is what a recorder reports about a trace in addition to its spans. Empty fields
+// leave earlier values unchanged; metadata is merged key by key.
 type About struct {
 	Trace    string                     `json:"trace"`
-	Agent    string                     `json:"agent,omitempty"` // who was asked; of several agents, their orchestrator
+	Agent    string                     `json:"agent,omitempty"` // the agent that was asked; of several agents, their orchestrator
 	Task     string                     `json:"task,omitempty"`
 	Status   Status                     `json:"status,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Sink takes what was recorded. It is safe for concurrent use.
+// Sink receives recorded spans. It is safe for concurrent use.
 type Sink interface {
-	// Put takes spans, and what is known of their traces. When it returns nil,
-	// all of it survives a crash of the process; when it returns an error, none
-	// of it was taken. A batch that was taken may come again.
+	// Put stores spans, and what is known about their traces. If it returns nil, all of
+	// it survives a crash of the process; if it returns an error, nothing was stored.
+	// A batch may be put again.
 	Put(ctx context.Context, spans []Span, about []About) error
 }
 
@@ -39,22 +39,22 @@ type Head struct {
 	Agent    string                     `json:"agent,omitempty"` // About's, or that of the first span that names one
 	Task     string                     `json:"task,omitempty"`
 	Start    time.Time                  `json:"start"` // of the first span
-	End      time.Time                  `json:"end"`   // of the last that is no reward: those are given when all is over
+	End      time.Time                  `json:"end"`   // of the last span other than rewards, which are given later
 	Status   Status                     `json:"status"`
-	Reward   *float64                   `json:"reward,omitempty"` // see Trace.Total; nil is no number
+	Reward   *float64                   `json:"reward,omitempty"` // see Trace.Total; nil without a reward
 	Spans    int                        `json:"span_count"`
-	Errors   int                        `json:"error_count,omitempty"` // spans that ended in one
+	Errors   int                        `json:"error_count,omitempty"` // number of spans with status error
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Trace is what agents did about one task.
+// Trace is what agents did for one task.
 type Trace struct {
 	Head
 	All []Span `json:"spans"` // by Order
 }
 
-// Order sorts spans by start, end and id: any order of arrival gives the same
-// trace.
+// Order sorts spans by start, end and id, so that the order of arrival does not
+// matter.
 func Order(spans []Span) {
 	slices.SortFunc(spans, func(a, b Span) int {
 		return cmp.Or(a.Start.Compare(b.Start), a.End.Compare(b.End), cmp.Compare(a.ID, b.ID))
@@ -73,9 +73,9 @@ func (t *Trace) Agents() []string {
 	return slices.Compact(names)
 }
 
-// Newest returns the newest score of the whole of a trace, nil if it has none, and
-// those of its spans, one for each span and name. They are in the order of their
-// ids, on which sums of floats depend.
+// Newest returns the newest score of a whole trace, or nil if it has none, and the
+// newest scores of its spans, one for each span and name. They are sorted by id,
+// because sums of floats depend on the order.
 func Newest(spans []Span) (whole *Span, parts []*Span) {
 	type place struct{ of, name string }
 	newest := map[place]*Span{}
@@ -98,9 +98,8 @@ func Newest(spans []Span) (whole *Span, parts []*Span) {
 	return whole, parts
 }
 
-// Total is the reward of a trace: the newest score of the whole of it, or, if
-// nobody has scored the whole, the sum of those of its spans. It is nil if nothing
-// was scored.
+// Total returns the reward of a trace: the newest score of the whole trace, or, if
+// there is none, the sum of the scores of its spans. It is nil if nothing was scored.
 func Total(spans []Span) *float64 {
 	whole, parts := Newest(spans)
 	if whole != nil {

@@ -8,25 +8,25 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Names in a trajectory's metadata under which rewards find what a conversation
-// does not show.
+// Metadata keys of a trajectory under which rewards find what is not in the
+// conversation.
 const (
-	MetaSpans  = "spans"  // the spans but those of prompts and rewards
+	MetaSpans  = "spans"  // the spans except those of prompts and rewards
 	MetaAgents = "agents" // the names of the agents, sorted
-	MetaUsage  = "usage"  // of all calls of models: calls, prompt_tokens, completion_tokens
+	MetaUsage  = "usage"  // of all model calls: calls, prompt_tokens, completion_tokens
 )
 
-// Trajectory is the trace as rewards read it: one conversation with a step for
-// each answered call of a model, in the order of their starts. What a call was
-// given beyond the call before it of the same agent is added, then the answer;
-// a history that was rewritten is added whole. With several agents a message
-// of an assistant bears its agent's name. A step's info holds the span's id,
-// name and times, and the agent. Where no answered call was recorded, the steps are what
-// tools were run and what was answered or made.
+// Trajectory returns the trace as rewards read it: one conversation with a step for each
+// answered model call, in the order of their starts. It adds the messages of a call that
+// go beyond the same agent's previous call, then the answer; it adds a rewritten history
+// whole. With several agents, messages of an assistant have the agent's name. A step's
+// info holds the span's id, name and times, and the agent. If no answered call was
+// recorded, the steps are the tools that were run, and what agents answered or
+// made.
 func (t *Trace) Trajectory() *rl.Trajectory {
 	out := &rl.Trajectory{ID: t.ID, Task: t.Task, Group: t.group(), GroundTruth: t.Metadata[MetaGroundTruth], StopReason: rl.StopTerminated}
 	agents := t.Agents()
-	before := map[string][]rl.Message{} // the conversation that an agent's last call was part of
+	before := map[string][]rl.Message{} // the conversation of an agent's last call
 	tokens := map[string][]int32{}
 	var others []Span
 	for i := range t.All {
@@ -62,8 +62,8 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 	return out
 }
 
-// step is the call as a step whose answer is message number at. Tokens are the
-// sequence so far of each agent.
+// step returns the call as a step whose answer is message number at. tokens holds the
+// token sequence of each agent so far.
 func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
 	p := s.Prompt
 	step := rl.Step{
@@ -115,8 +115,8 @@ func (t *Trace) metadata(agents []string, others []Span) map[string]json.RawMess
 	return m
 }
 
-// Added returns what messages have beyond before, or all of them if they do not
-// begin with before: a history that was rewritten.
+// Added returns the messages after the prefix before, or all messages if before is not
+// a prefix, because the history was rewritten.
 func Added(before, messages []rl.Message) []rl.Message {
 	if !begins(messages, before) {
 		return messages
@@ -124,20 +124,20 @@ func Added(before, messages []rl.Message) []rl.Message {
 	return messages[len(before):]
 }
 
-// begins reports whether messages begin with those that came before.
+// begins reports whether before is a prefix of messages.
 func begins(messages, before []rl.Message) bool {
 	return len(messages) >= len(before) && slices.EqualFunc(messages[:len(before)], before, Same)
 }
 
-// Same compares what a model is given: agents put names and nulls where there
-// were none.
+// Same reports whether a model sees the same input: agents add names and nulls, which
+// do not matter.
 func Same(a, b rl.Message) bool {
 	return a.Role == b.Role && a.Content.Text() == b.Content.Text() && a.ToolCallID == b.ToolCallID &&
 		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(x, y rl.ToolCall) bool { return x.Function == y.Function })
 }
 
-// JSON is for values that have a form in it: texts, and what was checked when it
-// came.
+// JSON marshals values that always have a JSON form: texts, and values that were
+// checked on input.
 func JSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

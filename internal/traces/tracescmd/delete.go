@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newDeleteCmd is the verb traces delete.
+// newDeleteCmd returns merit traces delete.
 func newDeleteCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID…",
@@ -17,7 +17,7 @@ is not in the store, it removes none. It does not change exports and backups.`,
 		Example: "  merit traces delete 4f2a 91c0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return console.Usage(cmd, "name the traces; merit traces list shows ids", "%s needs at least one ID", cmd.CommandPath())
+				return console.Usage(cmd, "pass trace IDs; list them with merit traces list", "%s needs at least one ID", cmd.CommandPath())
 			}
 			ask := func(s *store.Store) (store.Pruned, error) { return s.Delete(cmd.Context(), args) }
 			return asked(p, cmd.Context(), ask, p.removed("removed"))

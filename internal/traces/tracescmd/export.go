@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces"
 )
 
-// newExportCmd is the verb traces export.
+// newExportCmd returns merit traces export.
 func newExportCmd(p *place) *cobra.Command {
 	var format, out string
 	cmd := console.Verb(&cobra.Command{

@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newImportCmd is the verb traces import.
+// newImportCmd returns merit traces import.
 func newImportCmd(p *place) *cobra.Command {
 	var o traces.ImportOptions
 	var rules redact.Config
@@ -81,7 +81,7 @@ func (p *place) imported(moved *traces.Moved, found map[string]uint64) error {
 	return nil
 }
 
-// asFlags names the flags where package redact names keys of a configuration.
+// asFlags replaces configuration keys in errors of package redact with flag names.
 func asFlags(err error) error {
 	for _, e := range terminal.Flatten(err) {
 		if f := fault.As(e); f != nil {

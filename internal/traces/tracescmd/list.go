@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newListCmd is the verb traces list.
+// newListCmd returns merit traces list.
 func newListCmd(p *place) *cobra.Command {
 	var after string
 	cmd := console.Verb(&cobra.Command{
@@ -51,7 +51,7 @@ func (p *place) list(found store.Page) error {
 	return err
 }
 
-// number is a score, or that there is none: which is not 0.
+// number formats a score. A missing score is not 0.
 func number(x *float64) string {
 	if x == nil {
 		return "-"
@@ -59,7 +59,7 @@ func number(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', 6, 64)
 }
 
-// took is a duration to three digits.
+// took formats a duration to three digits.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -70,7 +70,7 @@ func took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// short is a name that fits into a table.
+// short shortens a name to fit into a table.
 func short(name string) string {
 	const most = 32
 	if runes := []rune(name); len(runes) > most {

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newPruneCmd is the verb traces prune.
+// newPruneCmd returns merit traces prune.
 func newPruneCmd(p *place) *cobra.Command {
 	var age, bytes string
 	var dry bool
@@ -24,7 +24,7 @@ at most --bytes are left. With --dry-run, it only counts.`,
 		Example: "  merit traces prune --age 30d --bytes 2GB --dry-run",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if age == "" && bytes == "" {
-				return console.Usage(cmd, "for example --age 30d, or --bytes 2GB", "%s needs --age, --bytes or both", cmd.CommandPath())
+				return console.Usage(cmd, "set a limit, for example --age 30d or --bytes 2GB", "%s needs --age, --bytes or both", cmd.CommandPath())
 			}
 			keep := store.Retention{Dry: dry}
 			var ok bool
@@ -49,7 +49,7 @@ at most --bytes are left. With --dry-run, it only counts.`,
 	return cmd
 }
 
-// parseAge reads 30d and what Go's durations are; empty is no limit.
+// parseAge parses days such as 30d, or a Go duration; empty means no limit.
 func parseAge(text string) (time.Duration, bool) {
 	if text == "" {
 		return 0, true
@@ -67,7 +67,7 @@ var units = []struct {
 	size float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
 
-// parseBytes reads a size; empty is no limit.
+// parseBytes parses a size; empty means no limit.
 func parseBytes(text string) (int64, bool) {
 	if text == "" {
 		return 0, true

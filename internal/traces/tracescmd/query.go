@@ -13,7 +13,7 @@ import (
 
 var columns = []string{string(store.ByDay), string(store.ByAgent), string(store.ByTask), string(store.ByStatus)}
 
-// newQueryCmd is the verb traces query.
+// newQueryCmd returns merit traces query.
 func newQueryCmd(p *place) *cobra.Command {
 	var by string
 	cmd := console.Verb(&cobra.Command{
@@ -47,7 +47,7 @@ func newQueryCmd(p *place) *cobra.Command {
 			})
 		},
 	})
-	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "the column: day, agent, task or status")
+	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "column to group by: day, agent, task or status")
 	console.Values(cmd, "by", columns...)
 	return cmd
 }

@@ -17,13 +17,13 @@ import (
 type scoreOptions struct {
 	*place
 	rewardcmd.Parameters
-	Reward   string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function" needed:"yes"`
-	Query    string `flag:"query" usage:"the query, also as arguments"`
-	Parallel int    `flag:"parallel" usage:"evaluations at one time; 0 is one for each processor"`
+	Reward   string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; for one of several functions in a script, file.py:function" needed:"yes"`
+	Query    string `flag:"query" usage:"the query; you can also pass it as arguments"`
+	Parallel int    `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
 	Sandbox  sandbox.Config
 }
 
-// newScoreCmd is the verb traces score.
+// newScoreCmd returns merit traces score.
 func newScoreCmd(p *place) *cobra.Command {
 	o := &scoreOptions{place: p}
 	return console.Verb(&cobra.Command{
@@ -103,6 +103,6 @@ func (o *scoreOptions) report(s *traces.Scored, info reward.Info) error {
 	if s.WithoutGroundTruth > 0 {
 		t.Add("without ground truth", strconv.Itoa(s.WithoutGroundTruth))
 	}
-	t.Add("written", fmt.Sprintf("%d, %d had it already", s.Written, s.Same))
+	t.Add("written", fmt.Sprintf("%d, %d unchanged", s.Written, s.Same))
 	return t.Write(o.host.Stdout)
 }

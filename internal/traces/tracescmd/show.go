@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// newShowCmd is the verb traces show.
+// newShowCmd returns merit traces show.
 func newShowCmd(p *place) *cobra.Command {
 	var full bool
 	cmd := console.Verb(&cobra.Command{
@@ -42,13 +42,13 @@ rewards. With --json, it prints the whole trace.`,
 	return cmd
 }
 
-// timeline is a trace as text. All of a trace is text of strangers.
+// timeline prints a trace as text. All text in a trace is untrusted.
 type timeline struct {
 	style terminal.Style
 	full  bool
 	out   strings.Builder
 	begun time.Time
-	known map[string][]rl.Message // of each agent, what its last call was part of
+	known map[string][]rl.Message // the last call of each agent
 }
 
 func (l *timeline) trace(t *trace.Trace) {
@@ -71,7 +71,7 @@ func (l *timeline) span(s *trace.Span) {
 	}
 	head := strings.Join(nonempty(s.Agent, string(s.Kind), name), "  ")
 	at := fmt.Sprintf("+%.3f s", s.Start.Sub(l.begun).Seconds())
-	if s.Kind == trace.KindReward { // given when all was over
+	if s.Kind == trace.KindReward { // given after the trace ended
 		at = s.Start.UTC().Format(time.DateTime)
 	}
 	fmt.Fprintf(&l.out, "%10s  %s  %s", at, l.style.Cyan(terminal.Clean(head)), l.style.Dim(took(s.End.Sub(s.Start))+"  "+s.ID))
@@ -109,7 +109,7 @@ func (l *timeline) call(s *trace.Span) {
 	c := s.Prompt
 	added := trace.Added(l.known[s.Agent], c.Messages)
 	if left := len(c.Messages) - len(added); left > 0 {
-		l.field("…", fmt.Sprintf("%d messages from before", left))
+		l.field("…", fmt.Sprintf("%d earlier messages", left))
 	}
 	for _, m := range added {
 		l.message(m)
@@ -147,10 +147,10 @@ func (l *timeline) reward(r *trace.Reward) {
 	l.field("reward", said)
 }
 
-// most is how much of a text is shown, in runes.
+// most is the maximum number of runes of a text to print.
 const most = 600
 
-// field is a name and a text, whose lines are indented; nothing if it is empty.
+// field prints a name and a text with its lines indented, or nothing if it is empty.
 func (l *timeline) field(name, text string) {
 	if text == "" {
 		return
@@ -165,7 +165,7 @@ func (l *timeline) field(name, text string) {
 	}
 }
 
-// nonempty are the words that are there.
+// nonempty returns the words that are not empty.
 func nonempty(words ...string) []string {
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }

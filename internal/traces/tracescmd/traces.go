@@ -1,4 +1,4 @@
-// Package tracescmd holds the verbs of merit traces: flags, and calls of
+// Package tracescmd implements the commands of merit traces: it parses flags and calls
 // internal/traces.
 package tracescmd
 
@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// NewCmd is the verb traces with the verbs below it, of which more are of
-// other packages.
+// NewCmd returns the traces command with its subcommands, including those of other
+// packages in more.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
@@ -38,19 +38,19 @@ values of one key by commas:
 	return cmd
 }
 
-// place is where the verbs work.
+// place is the store that the commands use.
 type place struct {
 	host    *console.Host
 	address string
 }
 
-// open opens the store that is there; only what puts something into it makes one.
+// open opens an existing store; only commands that write create one.
 func (p *place) open(ctx context.Context) (*store.Store, error) {
 	return store.Existing(ctx, p.where())
 }
 
-// asked prints what ask gets from the store: as JSON if that is wanted, else by
-// show.
+// asked prints the result of ask on the store: as JSON if --json is set, otherwise
+// with show.
 func asked[T any](p *place, ctx context.Context, ask func(*store.Store) (T, error), show func(T) error) error {
 	s, err := p.open(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func asked[T any](p *place, ctx context.Context, ask func(*store.Store) (T, erro
 	return show(found)
 }
 
-// removed says what was removed.
+// removed returns a function that prints what was removed.
 func (p *place) removed(done string) func(store.Pruned) error {
 	return func(gone store.Pruned) error {
 		_, err := fmt.Fprintf(p.host.Stdout, "%s %d traces, %d spans, %d bytes\n", done, gone.Traces, gone.Spans, gone.Bytes)
@@ -77,7 +77,7 @@ func (p *place) removed(done string) func(store.Pruned) error {
 
 func (p *place) where() string { return cmp.Or(p.address, p.host.Env(trace.Variable), trace.File) }
 
-// query reads the words of a query.
+// query parses the words of a query.
 func (p *place) query(args []string) (trace.Query, error) {
 	return trace.ParseQuery(strings.Join(args, " "), p.host.Now())
 }

@@ -1,7 +1,7 @@
-// Package tracespage has the pages of merit ui about what agents did: a list that a
-// query filters, and a trace as a timeline of its spans.
+// Package tracespage implements the pages of merit ui about what agents did: a list of
+// traces with filters, and a trace as a timeline of its spans.
 //
-// What agents wrote is hostile text. It leaves here as JSON, cut to what a page
-// shows, with the way to the rest; scripts put it into a page as text, never as
-// markup.
+// What agents wrote is untrusted. The package sends it as JSON, cut to the size that a
+// page shows, with a way to load the rest; scripts insert it into a page as text, never
+// as markup.
 package tracespage

@@ -14,7 +14,7 @@ import (
 // Sizes of a list.
 const (
 	PageRows   = 100
-	mostValues = 12  // of a column, beside which the rest are counted together
+	mostValues = 12  // of a column; the rest are counted together
 	mostDays   = 366 // of the newest days with traces
 )
 
@@ -26,12 +26,12 @@ type Row struct {
 	Start   time.Time    `json:"start"`
 	Seconds float64      `json:"seconds"` // from the first start to the last end
 	Status  trace.Status `json:"status"`
-	Reward  *float64     `json:"reward"` // null is no number
+	Reward  *float64     `json:"reward"` // null without a reward
 	Spans   int          `json:"spans"`
-	Errors  int          `json:"errors"` // spans that ended in one
+	Errors  int          `json:"errors"` // number of spans with status error
 }
 
-// RowOf is a head as a row.
+// RowOf converts a head to a row.
 func RowOf(h *trace.Head) Row {
 	return Row{h.ID, h.Agent, h.Task, h.Start, seconds(h.Start, h.End), h.Status, h.Reward, h.Spans, h.Errors}
 }
@@ -39,11 +39,11 @@ func RowOf(h *trace.Head) Row {
 // Rows is a page of a list.
 type Rows struct {
 	Rows []Row  `json:"rows"`
-	Next string `json:"next,omitempty"` // cursor of the next page; empty at the end
+	Next string `json:"next,omitempty"` // cursor of the next page; empty on the last page
 }
 
-// List returns a page of the traces that q chooses, from its cursor on: at most
-// PageRows, or what q limits it to.
+// List returns a page of the traces that match q, starting at its cursor: at most
+// PageRows, or the limit of q.
 func List(ctx context.Context, s *store.Store, q trace.Query) (Rows, error) {
 	if q.Limit == 0 || q.Limit > PageRows {
 		q.Limit = PageRows
@@ -56,7 +56,7 @@ func List(ctx context.Context, s *store.Store, q trace.Query) (Rows, error) {
 	return out, err
 }
 
-// Facets counts what a query chooses, column by column.
+// Facets counts the traces that match a query, column by column.
 type Facets struct {
 	Traces int      `json:"traces"`
 	Spans  int      `json:"spans"`
@@ -64,8 +64,8 @@ type Facets struct {
 	Status []Value  `json:"status"`
 	Agent  []Value  `json:"agent"`
 	Task   []Value  `json:"task"`
-	Days   []Value  `json:"days"`           // in their order
-	More   []string `json:"more,omitempty"` // columns of which not every value is here
+	Days   []Value  `json:"days"`           // in chronological order
+	More   []string `json:"more,omitempty"` // columns that do not list every value
 }
 
 // Value is one value of a column.
@@ -76,7 +76,7 @@ type Value struct {
 	Mean   *float64 `json:"mean_reward"` // null if none is scored
 }
 
-// Count returns the facets of what q chooses, whatever its limit and cursor.
+// Count returns the facets of the traces that match q, regardless of its limit and cursor.
 func Count(ctx context.Context, s *store.Store, q trace.Query) (Facets, error) {
 	q.Limit, q.After = 0, ""
 	var out Facets
@@ -85,7 +85,7 @@ func Count(ctx context.Context, s *store.Store, q trace.Query) (Facets, error) {
 		to     *[]Value
 		counts []store.Count
 	}{{by: store.ByStatus, to: &out.Status}, {by: store.ByAgent, to: &out.Agent}, {by: store.ByTask, to: &out.Task}, {by: store.ByDay, to: &out.Days}}
-	counting, ctx := errgroup.WithContext(ctx) // each looks at every trace that q chooses
+	counting, ctx := errgroup.WithContext(ctx) // each reads every trace that matches q
 	for i := range columns {
 		c := &columns[i]
 		counting.Go(func() (err error) {

@@ -69,7 +69,7 @@ func TestFilter(t *testing.T) {
 	tab.Press("/")
 	tab.Press(strings.Split("reward>x colour=red", "")...)
 	tab.Wait(`!document.getElementById("wrong").hidden && document.getElementById("wrong").textContent.includes("colour")`)
-	require.Contains(t, tab.Text("#wrong"), "reward is compared with a number")
+	require.Contains(t, tab.Text("#wrong"), "reward must be compared with a number")
 	require.Equal(t, want, browsertest.Eval[[]string](tab, ids))
 }
 

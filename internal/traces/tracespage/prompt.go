@@ -10,32 +10,32 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Prompt is a call of a model. A conversation grows call by call, so a call
-// shows what is new in it and says how much it had before.
+// Prompt is a model call. A conversation grows call by call, so a call shows what is
+// new in it, and how many messages it had before.
 type Prompt struct {
 	Model    string       `json:"model,omitempty"`
-	Messages int          `json:"messages"` // in all
-	Before   int          `json:"before"`   // of them, those that the agent's call before this one had or gave
-	New      []Message    `json:"new"`      // those behind Before, at most PageMessages
+	Messages int          `json:"messages"` // total number
+	Before   int          `json:"before"`   // how many of them are in the agent's previous call, or its answer
+	New      []Message    `json:"new"`      // the messages after Before, at most PageMessages
 	Answer   *Message     `json:"answer,omitempty"`
 	Others   []Message    `json:"others,omitempty"`
 	Finish   string       `json:"finish_reason,omitempty"`
 	Usage    *trace.Usage `json:"usage,omitempty"`
 	Settings *Text        `json:"settings,omitempty"`
 	Tools    *Text        `json:"tools,omitempty"`
-	LogProb  *float64     `json:"log_prob,omitempty"` // nats, of the whole answer, if the server gave it
-	Tokens   int          `json:"tokens,omitempty"`   // that LogProb is the sum of
+	LogProb  *float64     `json:"log_prob,omitempty"` // nats, of the whole answer, if the server returned it
+	Tokens   int          `json:"tokens,omitempty"`   // number of tokens in LogProb
 }
 
-// Message is one of a conversation.
+// Message is a message of a conversation.
 type Message struct {
 	Index   int    `json:"index"` // in the call's messages; -1 for an answer
 	Role    string `json:"role"`
 	Name    string `json:"name,omitempty"`
 	Content *Text  `json:"content,omitempty"`
-	Other   *Text  `json:"other,omitempty"` // parts that are not text, as their JSON
+	Other   *Text  `json:"other,omitempty"` // parts that are not text, as JSON
 	Calls   []Call `json:"calls,omitempty"`
-	Answers string `json:"answers,omitempty"` // the id of the call that a tool answers
+	Answers string `json:"answers,omitempty"` // for a tool's message: the id of the call that it answers
 }
 
 // Call is a request to run a tool.
@@ -45,7 +45,7 @@ type Call struct {
 	Arguments *Text  `json:"arguments,omitempty"`
 }
 
-// Messages returns those of a call from index from on, at most PageMessages.
+// Messages returns at most PageMessages messages of a call, starting at index from.
 func Messages(t *trace.Trace, span string, from int) []Message {
 	v := viewer{trace: t}
 	for i := range t.All {
@@ -82,14 +82,14 @@ func (v *viewer) prompt(s *trace.Span) *Prompt {
 	return out
 }
 
-// remember keeps what the next call of the agent may go on from.
+// remember keeps the conversation that the agent's next call may continue.
 func (v *viewer) remember(s *trace.Span) {
 	if p := s.Prompt; p != nil && p.Answer != nil {
 		v.before[s.Agent] = append(slices.Clip(p.Messages), *p.Answer)
 	}
 }
 
-// messages are those of a call that begin with its message number first.
+// messages converts messages of a call; the first has number first.
 func (v *viewer) messages(all []rl.Message, first int) []Message {
 	out := make([]Message, len(all))
 	for i := range all {
@@ -110,7 +110,7 @@ func (v *viewer) message(m *rl.Message, index int, part ...any) Message {
 	return out
 }
 
-// known is how many messages are as in a conversation that was had before.
+// known returns the length of the common prefix of messages and an earlier conversation.
 func known(messages, before []rl.Message) int {
 	n := 0
 	for n < len(messages) && n < len(before) && trace.Same(messages[n], before[n]) {
@@ -119,7 +119,7 @@ func known(messages, before []rl.Message) int {
 	return n
 }
 
-// otherParts are the parts of a content that are not text, as a JSON list.
+// otherParts returns the parts of a content that are not text, as a JSON list.
 func otherParts(parts json.RawMessage) string {
 	var all, others []json.RawMessage
 	if len(parts) == 0 || strictjson.Unmarshal(parts, &all) != nil {

@@ -15,7 +15,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Room returns the pages over a store's traces.
+// Room returns the pages for the traces of a store.
 func Room(s *store.Store) ui.Room {
 	p := pages{s}
 	return ui.Room{
@@ -37,18 +37,18 @@ func Room(s *store.Store) ui.Room {
 
 type pages struct{ store *store.Store }
 
-// Asked is the query in a request's q, newest first unless it says otherwise.
+// Asked returns the query in a request's q, newest first by default.
 func Asked(r *http.Request) (trace.Query, error) {
 	const most = 16 << 10
 	text := r.FormValue("q")
 	if len(text) > most {
-		return trace.Query{}, ui.Wrong("q", fmt.Sprintf("the query has %d bytes, more than %d", len(text), most), "write a shorter one")
+		return trace.Query{}, ui.Wrong("q", fmt.Sprintf("the query has %d bytes; the maximum is %d", len(text), most), "write a shorter one")
 	}
-	// Words later in a query win.
+	// Later words of a query override earlier ones.
 	return trace.ParseQuery("order=newest "+text, time.Now())
 }
 
-// listPage is the frame of the list: its script asks for rows.
+// listPage returns the frame of the list: its script loads the rows.
 func (p pages) listPage(r *http.Request) (ui.View, error) {
 	now, err := p.store.Now(r.Context())
 	return ui.View{Title: "Traces", Data: struct{ Empty bool }{now == 0}}, err
@@ -61,7 +61,7 @@ func (p pages) tracePage(r *http.Request) (ui.View, error) {
 		return ui.View{}, err
 	}
 	if len(page.Heads) == 0 {
-		return ui.View{}, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "trace " + ui.Visible(id), What: "is not in this store", Hint: "look for it in the list: retention may have removed it"}
+		return ui.View{}, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "trace " + ui.Visible(id), What: "is not in this store", Hint: "search for it in the list; it may have been removed by the retention"}
 	}
 	return ui.View{Title: "Trace " + id, Data: RowOf(&page.Heads[0])}, nil
 }
@@ -108,8 +108,8 @@ func (p pages) text(r *http.Request) (any, error) {
 	return Text{Text: text}, err
 }
 
-// trace reads the trace that a path names, and from, which is 0 if it is not
-// there.
+// trace reads the trace that a path names, and the form value from, which is 0 if it
+// is missing.
 func (p pages) trace(r *http.Request) (*trace.Trace, int, error) {
 	from, err := ui.Natural(r, "from", 0)
 	if err != nil {

@@ -6,27 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// Most of a text that a page shows before somebody asks for all of it.
+// Limits of a text that a page shows before the reader asks for all of it.
 const (
 	mostBytes = 2000
 	mostLines = 40
 )
 
-// Text is a text of a span, perhaps cut.
+// Text is a text of a span, possibly cut.
 type Text struct {
 	Text  string `json:"text"`
 	Bytes int    `json:"bytes,omitempty"` // of the whole text, if it was cut
 	Part  string `json:"part,omitempty"`  // its name for Whole, if it was cut
 }
 
-// clipper makes the texts of a view. One that wants a part keeps it whole.
+// clipper cuts the texts of a view, except for the part that was requested whole.
 type clipper struct {
 	want  string
 	found *string
 }
 
-// text returns s as far as a page shows it. The parts of part, joined, name it
-// within its span.
+// text returns s, cut to what a page shows. The joined part names the text within its
+// span.
 func (c *clipper) text(s string, part ...any) Text {
 	name := c.name(part)
 	if c.want != "" && name == c.want {
@@ -39,7 +39,7 @@ func (c *clipper) text(s string, part ...any) Text {
 	return Text{Text: short, Bytes: len(s), Part: name}
 }
 
-// maybe is text, or nil without one.
+// maybe is like text, but returns nil for an empty text.
 func (c *clipper) maybe(s string, part ...any) *Text {
 	if s == "" {
 		return nil
@@ -56,7 +56,7 @@ func (c *clipper) name(part []any) string {
 	return strings.Join(words, ".")
 }
 
-// cut is the beginning of s: whole lines if there are too many, whole
+// cut returns the beginning of s: whole lines if there are too many lines, whole
 // characters if there are too many bytes.
 func cut(s string) string {
 	at, lines := 0, 0

@@ -10,27 +10,27 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Sizes of what a page asks for at one time.
+// Limits of one response.
 const (
 	PageSpans    = 200
 	PageMessages = 100
-	maxDepth     = 12 // spans further in are drawn as deep as this
+	maxDepth     = 12 // spans nested deeper are drawn at this depth
 )
 
 // Timeline is a part of a trace as its page draws it.
 type Timeline struct {
 	Trace    Row      `json:"trace"`
 	Metadata []Entry  `json:"metadata,omitempty"` // with the first part
-	Agents   []string `json:"agents"`             // in the order in which they first act
+	Agents   []string `json:"agents"`             // in the order of their first action
 	Seconds  float64  `json:"seconds"`            // from the first start to the last end
 	Rewards  []Given  `json:"rewards,omitempty"`  // of the whole trace, with the first part
 	Rounds   []Round  `json:"rounds,omitempty"`   // what agents decided together, with the first part
 	From     int      `json:"from"`               // index of the first of Spans
-	Next     int      `json:"next,omitempty"`     // of the next part; 0 at the end
+	Next     int      `json:"next,omitempty"`     // index of the next part; 0 on the last part
 	Spans    []Line   `json:"spans"`
 }
 
-// Entry is a name with its value: a string without quotes, else its JSON.
+// Entry is a name with its value: a string without quotes, otherwise JSON.
 type Entry struct {
 	Name  string `json:"name"`
 	Value Text   `json:"value"`
@@ -40,12 +40,12 @@ type Entry struct {
 type Line struct {
 	ID      string       `json:"id"`
 	Parent  string       `json:"parent,omitempty"`
-	Depth   int          `json:"depth"` // how many spans it is within
+	Depth   int          `json:"depth"` // number of spans that enclose it
 	Agent   string       `json:"agent,omitempty"`
 	Kind    trace.Kind   `json:"kind"`
 	Name    string       `json:"name"`
-	At      float64      `json:"at"`      // s since the trace's start
-	Seconds float64      `json:"seconds"` // that it took
+	At      float64      `json:"at"`      // seconds since the trace's start
+	Seconds float64      `json:"seconds"` // duration
 	Status  trace.Status `json:"status"`
 	Error   *Text        `json:"error,omitempty"`
 
@@ -65,7 +65,7 @@ type Tool struct {
 	Result    *Text  `json:"result,omitempty"`
 }
 
-// Given is a reward: a score, or the outcome that is none.
+// Given is a reward: a score, or an outcome without one.
 type Given struct {
 	Span    string   `json:"span"`
 	Name    string   `json:"name"`
@@ -85,7 +85,7 @@ type Metric struct {
 	Reason *Text    `json:"reason,omitempty"`
 }
 
-// Of returns the part of t that begins with span number from.
+// Of returns the part of t that starts with span number from.
 func Of(t *trace.Trace, from int) Timeline {
 	from = max(0, min(from, len(t.All)))
 	end := min(from+PageSpans, len(t.All))
@@ -108,7 +108,7 @@ func Of(t *trace.Trace, from int) Timeline {
 	return out
 }
 
-// Whole returns a text of a span whole, by the name under which a cut one came.
+// Whole returns a text of a span uncut, by the part name of the cut text.
 func Whole(t *trace.Trace, span, part string) (string, error) {
 	v := viewer{trace: t, depth: depths(t.All), given: map[string][]Given{}, before: map[string][]rl.Message{}}
 	v.clip.want = part
@@ -124,18 +124,18 @@ func Whole(t *trace.Trace, span, part string) (string, error) {
 		}
 	}
 	if v.clip.found == nil {
-		return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: fmt.Sprintf("trace %q", t.ID), What: fmt.Sprintf("span %q has no text %q", span, part), Hint: "open the trace anew: it may have been recorded again"}
+		return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: fmt.Sprintf("trace %q", t.ID), What: fmt.Sprintf("span %q has no text %q", span, part), Hint: "reload the trace; it may have been recorded again"}
 	}
 	return *v.clip.found, nil
 }
 
-// viewer makes lines of a trace, from its first span on.
+// viewer converts spans of a trace to lines, starting at its first span.
 type viewer struct {
 	trace  *trace.Trace
 	clip   clipper
 	depth  map[string]int
-	given  map[string][]Given      // rewards of a span
-	before map[string][]rl.Message // the conversation that an agent's last call was part of
+	given  map[string][]Given      // rewards by span
+	before map[string][]rl.Message // the conversation of an agent's last call
 }
 
 func (v *viewer) line(s *trace.Span) Line {
@@ -158,7 +158,7 @@ func (v *viewer) line(s *trace.Span) Line {
 	return l
 }
 
-// entries are a map in the order of its names.
+// entries returns a map as a list, sorted by name.
 func (v *viewer) entries(m map[string]json.RawMessage, part string) []Entry {
 	var out []Entry
 	for _, name := range sortedKeys(m) {
@@ -167,7 +167,7 @@ func (v *viewer) entries(m map[string]json.RawMessage, part string) []Entry {
 	return out
 }
 
-// agents are names in the order in which they first act.
+// agents returns the names in the order of their first action.
 func (v *viewer) agents() []string {
 	names, seen := []string{}, map[string]bool{}
 	for i := range v.trace.All {
@@ -179,8 +179,8 @@ func (v *viewer) agents() []string {
 	return names
 }
 
-// depths says of each span how many it is within. A parent that is not there
-// counts as none, and so does what is within itself.
+// depths returns the number of spans that enclose each span. It ignores a parent that
+// is missing or part of a cycle.
 func depths(spans []trace.Span) map[string]int {
 	parent := make(map[string]string, len(spans))
 	for i := range spans {
@@ -200,5 +200,5 @@ func depths(spans []trace.Span) map[string]int {
 	return out
 }
 
-// seconds from a to b; a clock that went back gives 0.
+// seconds returns the time from a to b, or 0 if the clock went back.
 func seconds(a, b time.Time) float64 { return max(0, b.Sub(a).Seconds()) }

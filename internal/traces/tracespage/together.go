@@ -6,13 +6,13 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Round is what agents did among themselves in one round.
+// Round is what happened among agents in one round.
 type Round struct {
 	Round  int     `json:"round"`
 	Events []Event `json:"events"`
 }
 
-// Event is one of a round.
+// Event is an event of a round.
 type Event struct {
 	Span      string      `json:"span"`
 	Agent     string      `json:"agent,omitempty"`
@@ -22,7 +22,7 @@ type Event struct {
 	Text      *Text       `json:"text,omitempty"`
 }
 
-// rounds are the coordination of a trace by its rounds.
+// rounds groups the coordination spans of a trace by round.
 func rounds(spans []trace.Span) []Round {
 	var out []Round
 	at := map[int]int{}
@@ -44,7 +44,7 @@ func rounds(spans []trace.Span) []Round {
 	return out
 }
 
-// rewards returns those of the whole trace, and keeps those of spans.
+// rewards returns the rewards of the whole trace, and stores those of spans.
 func (v *viewer) rewards() []Given {
 	var whole []Given
 	for i := range v.trace.All {

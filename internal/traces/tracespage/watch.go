@@ -8,18 +8,18 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// Topics of the hub: Topic when any trace has changed, Topic/ID for one.
+// Topic is the hub's topic for changes of any trace; see TopicOf for those of one.
 const Topic = "traces"
 
-// TopicOf is the topic of a trace.
+// TopicOf returns the topic of a trace.
 func TopicOf(id string) string { return "trace/" + id }
 
-// mostChanges is how many changed traces are named; after more of them pages
-// look at everything anew.
+// mostChanges is the maximum number of changed traces to announce one by one; beyond
+// it, pages reload everything.
 const mostChanges = 500
 
-// watch looks for what this process and others have written, while somebody
-// watches: a store has no way to call.
+// watch polls the store for what this process and others have written, while a page is
+// open: a store cannot send notifications.
 type watch struct {
 	store interface {
 		Now(context.Context) (uint64, error)
@@ -37,8 +37,8 @@ func (w watch) run(ctx context.Context, h *ui.Hub) error {
 		if err := h.Watched(ctx); err != nil {
 			return err
 		}
-		// A server of stores may go and come again: what was missed is still there,
-		// and pages that ask meanwhile say what is wrong.
+		// A database server may be down for a while: the changes are still there when it
+		// is back, and pages that load meanwhile report the problem.
 		if next, topics, err := w.changed(ctx, at); err == nil && len(topics) > 0 {
 			at = next
 			h.Publish(topics...)
@@ -51,7 +51,7 @@ func (w watch) run(ctx context.Context, h *ui.Hub) error {
 	}
 }
 
-// changed returns the topics of what was written after at, and up to where.
+// changed returns the topics of what was written after at, and the point it read up to.
 func (w watch) changed(ctx context.Context, at uint64) (next uint64, topics []string, err error) {
 	heads, next, err := w.store.Changes(ctx, at, mostChanges)
 	if err != nil || len(heads) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// Store opens an empty store in a file, until the test ends.
+// Store opens an empty store in a file, and closes it when the test ends.
 func Store(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "traces.db"))
@@ -20,7 +20,7 @@ func Store(t testing.TB) *store.Store {
 	return s
 }
 
-// Serve serves rooms on a free port until the test ends. It returns where.
+// Serve serves rooms on a free port until the test ends. It returns the URL.
 func Serve(t testing.TB, config ui.Config, rooms ...ui.Room) string {
 	t.Helper()
 	config.Listen = "127.0.0.1:0"

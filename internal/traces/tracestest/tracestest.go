@@ -1,5 +1,5 @@
-// Package tracestest makes traces for tests and benchmarks of pages: any number
-// of them, the same bytes each time, of agents that might have done it.
+// Package tracestest creates traces for tests and benchmarks of pages: any number of
+// realistic traces, always with the same bytes.
 package tracestest
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Begin is when the first trace starts; each starts half a minute after the one
-// before.
+// Begin is the start of the first trace; each further one starts half a minute
+// later.
 var Begin = time.Date(2026, time.November, 1, 8, 0, 0, 0, time.UTC)
 
-// Agents are those of the traces, in turn.
+// Agents lists the agents of the traces, in turn.
 var Agents = []string{"planner", "solver", "critic"}
 
-// ID is the name of trace number i.
+// ID returns the id of trace number i.
 func ID(i int) string { return fmt.Sprintf("trace-%06d", i) }
 
-// Spans are those of trace number i: a call with a tool, its tool, a second
-// call with the answer, and rewards: of each fifth trace the reward "quality"
-// timed out, and each seventh ended in an error.
+// Spans returns the spans of trace number i: a call that requests a tool, the tool, a
+// second call with the answer, and rewards. In each fifth trace the reward "quality"
+// timed out, and each seventh trace ended in an error.
 func Spans(i int) ([]trace.Span, trace.About) {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
 	agent, start := Agents[i%len(Agents)], Begin.Add(time.Duration(i)*30*time.Second)
@@ -60,10 +60,10 @@ func Spans(i int) ([]trace.Span, trace.About) {
 
 func number(x float64) *float64 { return &x }
 
-// Fill puts traces number 0 to n - 1 into a sink, many at one time.
+// Fill puts traces number 0 to n - 1 into a sink, in batches.
 func Fill(t testing.TB, sink trace.Sink, n int) { FillEach(t, sink, n, 1) }
 
-// FillEach puts one of each step traces into a sink, up to number n - 1.
+// FillEach puts every step-th trace into a sink, up to number n - 1.
 func FillEach(t testing.TB, sink trace.Sink, n, step int) {
 	t.Helper()
 	const batch = 500

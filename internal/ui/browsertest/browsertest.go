@@ -246,7 +246,7 @@ func (b *Tab) Press(keys ...string) {
 	b.t.Helper()
 	for _, name := range keys {
 		k, ok := kb.Keys[[]rune(name)[0]]
-		require.True(b.t, ok && len([]rune(name)) == 1, "%q is no key", name)
+		require.True(b.t, ok && len([]rune(name)) == 1, "%q is not a key", name)
 		down := input.DispatchKeyEventParams{
 			Type: kb.KeyDown, Key: k.Key, Code: k.Code, Text: k.Text, UnmodifiedText: k.Unmodified, NativeVirtualKeyCode: k.Native, WindowsVirtualKeyCode: k.Windows,
 		}

@@ -84,7 +84,7 @@ func (o *options) ready(s *ui.Server) error {
 	}
 	may := "read-only"
 	if o.KeyFile != "" {
-		may = "who has the key in " + o.KeyFile + " can write"
+		may = "anyone who has the key in " + o.KeyFile + " can write"
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "pages on %s (%s)\n", s.URL(), may)
 	return err

@@ -103,9 +103,9 @@ func TestRows(t *testing.T) {
 	require.Equal(t, "options.file", fault.As(err).Where)
 	for _, want := range []string{
 		"11 lines cannot be used", "line 2: has the same prompt as line 1 but another ground truth", "line 3: the prompt is empty",
-		"line 4: there is no prompt; the columns are: x", "line 5: the prompt is neither text nor a list of messages", "line 6: not a JSON object",
-		"line 7: the last message is the assistant's already", "line 8: metadata is not an object", "line 9: messages[0] has no role",
-		"line 10: c is given twice", "line 11: is longer than 960 KiB", "line 12: there is no prompt",
+		"line 4: a prompt is missing; the columns are: x", "line 5: the prompt is neither text nor a list of messages", "line 6: not a JSON object",
+		"line 7: the last message is from the assistant", "line 8: metadata is not an object", "line 9: messages[0] has no role",
+		"line 10: c is given twice", "line 11: is longer than 960 KiB", "line 12: a prompt is missing",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -119,7 +119,7 @@ func TestWrongSources(t *testing.T) {
 		source tasks.Source
 		want   []string
 	}{
-		{tasks.Source{File: file}, []string{"options.file: ", "there is no prompt; the columns are: question, answer"}},
+		{tasks.Source{File: file}, []string{"options.file: ", "a prompt is missing; the columns are: question, answer"}},
 		{tasks.Source{File: file, Map: map[string]string{"prompt": "query", "ground_truth": "truth"}}, []string{`there is no column "query" for prompt`, `there is no column "truth" for ground_truth`}},
 		{tasks.Source{File: file, Map: map[string]string{"completion": "answer", "prompt": "", "messages": "x"}}, []string{"options.map.completion: ", "options.map.prompt: "}},
 		{tasks.Source{File: file, Map: map[string]string{"prompt": "question", "messages": "x"}}, []string{"options.map: ", "map either messages or prompt"}},

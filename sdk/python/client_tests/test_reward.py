@@ -340,7 +340,7 @@ def answer_reward(completions, ground_truht=None, **kwargs):
         with self.assertLogs("merit_rl", "WARNING") as logs:
             best = Reward(self.script(BEST, "best.py"))
             best.evaluate([{"messages": [{"role": "assistant", "content": "a"}], "group": g} for g in "abc"])
-        self.assertRegex(logs.output[0], "compares the members of a group, and every one of 3 rows is alone")
+        self.assertRegex(logs.output[0], "compares the members of a group, but each of 3 rows is alone")
 
 
 class Uploads(WithFolder):

@@ -8,7 +8,7 @@ type Backend interface {
 	// Load makes what was written to the parameters count in the passes. They
 	// must stay as they are until the next Load.
 	Load()
-	// Pass returns a new pass of up to that many rows.
+	// Pass returns a new pass for up to the given number of rows.
 	Pass(rows int) (Differentiator, error)
 }
 

@@ -55,7 +55,7 @@ type stage struct {
 	out     []float32
 }
 
-// NewPass returns a pass of up to that many rows of n.
+// NewPass returns a pass over n for up to the given number of rows.
 func NewPass(n *net.Net, rows int) *Pass {
 	p := &Pass{net: n}
 	widest, patches := n.Actions, 0
@@ -131,7 +131,7 @@ func (p *Pass) Backward(w *Weights, r Rows, dst []float32) {
 		p.net.Activation.Back(by[:r.Count*l.Width()], s.out, s.sums)
 		p.parameters(l, s.in, by, r.Count, dst)
 		if i == 0 {
-			return // nobody asks for the gradient of the observation
+			return // the gradient of the observation is not needed
 		}
 		if l.Patches == nil {
 			p.inputs(l, w.back.Layer(i), other, by, r.Count, false)

@@ -1,12 +1,12 @@
-// Package graph is the door to gorgonia: it computes the network's outputs Y
-// and the gradient of its parameters by automatic differentiation, over the
-// parameter slice that inference and optimiser use. The objective is package
-// loss's: its derivative D by Y is an input, and the gradient of Σ Y·D is that
-// of the objective.
+// Package graph uses gorgonia: it computes the network's outputs Y and the
+// gradient of its parameters by automatic differentiation, over the parameter
+// slice that inference and optimizer use. The objective is package loss's: its
+// derivative D by Y is an input, and the gradient of Σ Y·D is that of the
+// objective.
 //
-// What it takes care of: gorgonia adds to gradients instead of setting them,
-// so they are cleared after each run, and a result that is not a number is no
-// error to it, so the caller checks what comes out.
+// gorgonia adds to gradients instead of setting them, so the package clears them
+// after each run. gorgonia does not report a NaN result as an error, so the caller
+// must check the results.
 package graph
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 // Graph computes the gradient of a fixed number of rows. It is not safe for
-// concurrent use; graphs of their own over the same parameters are.
+// concurrent use, but several graphs may share the same parameters.
 type Graph struct {
 	Input    []float32 // rows × inputs: the caller fills it before Run …
 	ByLogits []float32 // … and the derivative by the logits, rows × actions …
@@ -36,8 +36,8 @@ type Graph struct {
 	weights gorgonia.Nodes // weights and biases in the order of the parameters
 }
 
-// New builds the graph of n with parameters params for the given number of
-// rows. It keeps params: what is written to them is used by the next Run.
+// New builds the graph of n with parameters params for the given number of rows.
+// It keeps params: the next Run uses their current values.
 func New(n *net.Net, params []float32, rows int) (*Graph, error) {
 	g := &Graph{Input: make([]float32, rows*n.Inputs), ByLogits: make([]float32, rows*n.Actions), net: n}
 	g.input = g.Input
@@ -88,8 +88,8 @@ func (g *Graph) back(params []float32, rows int) error {
 		return fmt.Errorf("differentiating the graph: %w", err)
 	}
 	g.weights = b.weights
-	// Grad also makes gradients that nobody asked for, such as the input's,
-	// which costs a quarter of a run: keep what leads to the results.
+	// Grad also computes gradients that are not needed, such as the input's, which
+	// costs a quarter of a run: keep only what the results depend on.
 	needed := b.graph.SubgraphRoots(gradients...)
 	g.machine = gorgonia.NewTapeMachine(needed, gorgonia.BindDualValues(b.weights...))
 	return nil

@@ -82,7 +82,7 @@ func (p patches) String() string {
 	return "patches of " + p.layer
 }
 
-// DiffWRT says that there is a gradient for the one input.
+// DiffWRT reports that the one input has a gradient.
 func (p patches) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff returns the gradient for the input: the opposite operation.

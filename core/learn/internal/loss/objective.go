@@ -46,9 +46,8 @@ const (
 	K2
 )
 
-// Objective is what a learner minimises. Its methods are pure: they may be
-// called for parts of a minibatch at the same time. A coefficient of 0 omits
-// its term.
+// Objective is what a learner minimizes. Its methods are pure: they may be called
+// for parts of a minibatch at the same time. A coefficient of 0 omits its term.
 type Objective struct {
 	Surrogate Surrogate
 	Sequence  bool    // the ratio is that of the row's sequence
@@ -203,7 +202,7 @@ func (o *Objective) Critic(value, target, estimate float64) (loss, slope float64
 }
 
 // miss returns the critic's term of a distance, and its derivative: ½d², or
-// Huber's, which goes on as a straight line from the distance Huber.
+// Huber's, which is linear above the distance Huber.
 func (o *Objective) miss(d float64) (loss, slope float64) {
 	if o.Huber == 0 || math.Abs(d) <= o.Huber {
 		return d * d / 2, d

@@ -17,7 +17,7 @@ func (n *Net) NewWeights() *Weights {
 	return &Weights{net: n, layers: make([]product.Right, len(n.Layers()))}
 }
 
-// Pack takes the weights of params. They must stay as they are while w is used.
+// Pack takes the weights of params. They must not change while w is used.
 func (w *Weights) Pack(params []float32) {
 	for i, l := range w.net.all {
 		values, _ := Split(l, params)
@@ -54,7 +54,7 @@ type Buffers struct {
 	Logits  []float32 // rows × Actions
 	Values  []float32 // rows; empty without a critic
 	hidden  [2][]float32
-	normal  []float32 // what enters a layer, normalised
+	normal  []float32 // what enters a layer, normalized
 	patch   []float32
 	weights *Weights
 	params  []float32
@@ -87,8 +87,8 @@ func (n *Net) NewBuffers() *Buffers {
 // fewRows is up to where laying weights out costs more than it gains.
 const fewRows = 12
 
-// Load takes the parameters for Forward with that many rows in all. They must
-// stay as they are until the next Load.
+// Load takes the parameters for Forward with that many rows in all. They must not
+// change until the next Load.
 func (b *Buffers) Load(params []float32, rows int) {
 	b.params = params
 	if rows <= fewRows {

@@ -1,6 +1,6 @@
-// Package net is the network itself: how its parameters lie in one flat slice,
-// how they begin, and the forward pass of inference. The autodiff graph and
-// the reference read the same layout.
+// Package net is the network itself: the layout of its parameters in one flat
+// slice, their initial values, and the forward pass of inference. The autodiff
+// graph and the reference read the same layout.
 package net
 
 import (
@@ -19,8 +19,8 @@ type Shape struct {
 	Filters    []int  // output channels of each convolution
 	Hidden     []int  // widths of the fully connected hidden layers
 	Activation Activation
-	LayerNorm  bool // what enters a layer behind another one is normalised; see Normalise
-	Residual   bool // a hidden layer adds what enters it, where the widths are equal
+	LayerNorm  bool // the input of a layer that follows another one is normalized; see Normalise
+	Residual   bool // a hidden layer adds its input if the widths are equal
 	Actions    int
 	Value      bool // a critic shares the hidden layers
 }
@@ -110,8 +110,8 @@ type Init struct {
 	Last  float64 // multiplies the weights of the output layers
 }
 
-// Draw returns initial parameters: normal weights, zero biases. Each layer has
-// a seed of its own.
+// Draw returns initial parameters: normal weights, zero biases. Each layer has its
+// own seed.
 func (n *Net) Draw(how Init, seed rl.Seed) []float32 {
 	params := make([]float32, n.Params)
 	for i, l := range n.Layers() {

@@ -25,13 +25,13 @@ func Normalise[F float32 | float64](dst, x []F, width int) {
 	}
 }
 
-// Normalises reports whether what enters layer i, counted as Layers does, is
-// normalised: that of every fully connected layer behind another layer.
+// Normalises reports whether the input of layer i, in the order of Layers, is
+// normalized: that of each fully connected layer that follows another layer.
 func (n *Net) Normalises(i int) bool {
 	return n.LayerNorm && len(n.Torso) > 0 && i > 0 && n.all[i].Patches == nil
 }
 
-// Adds reports whether layer i of the torso adds what enters it to its result.
+// Adds reports whether layer i of the torso adds its input to its result.
 func (n *Net) Adds(i int) bool {
 	l := &n.Torso[i]
 	return n.Residual && i > 0 && l.Patches == nil && l.In == l.Out

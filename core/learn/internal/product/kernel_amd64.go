@@ -2,7 +2,7 @@ package product
 
 import "golang.org/x/sys/cpu"
 
-// fast says that the routines of kernel_amd64.s can run here.
+// fast is true if this CPU can run the routines of kernel_amd64.s.
 var fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
 // tile6 computes 6 rows of 16 columns: c = from + Σ a·b over k steps, one fused

@@ -80,7 +80,7 @@ type factors struct {
 	scale, beta1, rest1, beta2, rest2, rate, correct, epsilon float32
 }
 
-// Adam describes one step of the optimiser of Kingma and Ba 2015.
+// Adam describes one step of the optimizer of Kingma and Ba 2015.
 type Adam struct {
 	Beta1, Beta2, Epsilon float64
 	Steps                 uint64  // with this one
@@ -88,11 +88,11 @@ type Adam struct {
 	Scale                 float64 // of the gradient, which is multiplied by it
 }
 
-// Step moves params against gradient. first and second are the moving means of
-// the gradient and of its square. One pass in single precision; the corrections
-// of both means are factors of the rate and of the mean square, as in the
-// paper's section 2, and epsilon stays outside the root. What becomes of a
-// parameter depends on its own numbers alone, so parts may go in parallel.
+// Step moves params against gradient. first and second are the moving means of the
+// gradient and of its square. One pass in single precision; the corrections of
+// both means are factors of the rate and of the mean square, as in the paper's
+// section 2, and epsilon stays outside the root. The new value of a parameter
+// depends on its own numbers alone, so parts may run in parallel.
 func (a Adam) Step(params, gradient, first, second []float32) {
 	t := float64(a.Steps)
 	f := factors{

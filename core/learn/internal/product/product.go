@@ -1,11 +1,10 @@
 // Package product holds the arithmetic that learning spends its time on, over
 // plain slices of float32: matrix products, and passes over all parameters.
 //
-// On amd64 with AVX2 and FMA it runs routines of its own, whose sums go from
-// the first step to the last, so that a number of the result depends on its row
-// and its column alone, whatever stands beside them. Elsewhere gonum computes.
-// Nothing here starts a goroutine on the fast path, and nothing allocates once
-// a Right has its memory.
+// On amd64 with AVX2 and FMA it runs its own kernels. They add from the first step
+// to the last, so that a number of the result depends on its row and column alone.
+// On other machines gonum computes. Nothing here starts a goroutine on the fast
+// path, and nothing allocates once a Right has its memory.
 package product
 
 import (
@@ -35,14 +34,14 @@ func Transposed(data []float32, columns int) Left { return Left{data, 1, columns
 type Right struct {
 	k, n   int
 	panels []float32
-	inside int // columns that lie in data and not in panels
+	inside int // columns that are in data and not in panels
 	// The matrix itself, where it is not copied.
 	data       []float32
 	transposed bool
 }
 
-// Pack takes the k×n matrix b, row by row. Without the fast path it keeps b,
-// which must then stay as it is as long as r is used.
+// Pack takes the k×n matrix b, row by row. Without the fast path it keeps b, which
+// must then not change while r is used.
 func (r *Right) Pack(b []float32, k, n int) {
 	if r.layOut(b, k, n, 0, false) {
 		return
@@ -62,8 +61,8 @@ func (r *Right) Pack(b []float32, k, n int) {
 	}
 }
 
-// Refer is Pack for a product of few rows: whole panels stay where they are in
-// b, which must stay as it is as long as r is used. The result has the same bits.
+// Refer is Pack for a product of few rows: whole panels stay where they are in b,
+// which must not change while r is used. The result has the same bits.
 func (r *Right) Refer(b []float32, k, n int) {
 	inside := n / Columns * Columns
 	if r.layOut(b, k, n, inside, false) || inside == n {
@@ -104,7 +103,7 @@ func (r *Right) layOut(b []float32, k, n, inside int, transposed bool) bool {
 	return !fast
 }
 
-// Start says what a product is added to and what becomes of it.
+// Start is what a product is added to, and how the result is post-processed.
 type Start struct {
 	Bias    []float32 // of each column, or nil for zero
 	Add     bool      // to what the result holds; Bias is not read
@@ -120,7 +119,7 @@ func Multiply(c []float32, m int, a Left, b *Right, s Start) {
 		slow(c, m, a, b, s)
 		return
 	}
-	_, _ = c[m*b.n-1], a.Data[(m-1)*a.Row+(b.k-1)*a.Step] // what the tiles read and write is there
+	_, _ = c[m*b.n-1], a.Data[(m-1)*a.Row+(b.k-1)*a.Step] // checks the bounds of what the tiles read and write
 	for j := 0; j < b.n; j += Columns {
 		t := tile{a: a, k: b.k, step: Columns, rectify: s.Rectify}
 		if j < b.inside {

@@ -47,7 +47,7 @@ func Loss(n *net.Net, params []float64, o loss.Objective, r *loss.Rows, stop *Re
 type pass struct {
 	net              *net.Net
 	params, gradient []float64
-	deviations       []float64   // by layer, of what enters before it is normalised; 0 where it is not
+	deviations       []float64   // by layer, of what enters before it is normalized; 0 where it is not
 	inputs, sums     [][]float64 // by torso layer: the patches or activations that enter, the sums before the activation
 	last             []float64   // activations that enter the heads
 	logits           []float64

@@ -1,6 +1,6 @@
-// Package outbox hands what is recorded to a sink by one goroutine, so that whoever
-// records neither waits for the sink nor hears of its errors: what cannot be
-// handed over is counted as lost.
+// Package outbox passes recorded items to a sink on a separate goroutine, so that
+// recorders neither wait for the sink nor see its errors. It counts items that it
+// cannot deliver as lost.
 package outbox
 
 import (
@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Options say how a box works.
+// Options configures a Box.
 type Options struct {
-	Queue    int           // things that wait; more are lost
-	Patience time.Duration // with a sink that fails
-	Log      *slog.Logger  // nil is silent
-	// Lost is what the log says of losses; Closed and Full are reasons for them.
+	Queue    int           // maximum number of waiting items; further ones are lost
+	Patience time.Duration // how long to retry a failing sink
+	Log      *slog.Logger  // nil discards logs
+	// Lost is the log message for losses; Closed and Full are reasons for them.
 	Lost, Closed, Full string
 }
 
-// Box is a queue of things that are recorded, each of which is sent or lost.
+// Box is a queue of items, each of which is sent or lost.
 type Box[T any] struct {
 	options Options
 	queue   chan T
-	mu      sync.RWMutex // closed is not set while something is queued
+	mu      sync.RWMutex // closed is not set while an item is being queued
 	closed  bool
 	ended   chan struct{}
 	life    context.Context
@@ -34,9 +34,9 @@ type Box[T any] struct {
 	reason  atomic.Pointer[string]
 }
 
-// New returns a box whose goroutine calls send with what comes first; more gives
-// what waits behind it, if anything does. The context ends when Close does not wait
-// any longer.
+// New returns a box whose goroutine calls send with the first waiting item; more
+// returns the next waiting item, if any. The context is canceled when Close stops
+// waiting.
 func New[T any](o Options, send func(ctx context.Context, first T, more func() (T, bool))) *Box[T] {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -60,7 +60,7 @@ func (b *Box[T]) more() (next T, ok bool) {
 	return next, ok
 }
 
-// Put queues x without waiting, and reports whether it did; else x is lost.
+// Put queues x without waiting, and reports whether it could; if not, x is lost.
 func (b *Box[T]) Put(x T) bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -77,10 +77,10 @@ func (b *Box[T]) Put(x T) bool {
 	}
 }
 
-// ErrClosed says that a box was closed before.
+// ErrClosed is returned by Wait if the box is closed.
 var ErrClosed = errors.New("the queue is closed")
 
-// Wait queues x when there is room, unless the box is closed or ctx ends before.
+// Wait queues x when there is room, unless the box is closed or ctx is done first.
 func (b *Box[T]) Wait(ctx context.Context, x T) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -95,8 +95,8 @@ func (b *Box[T]) Wait(ctx context.Context, x T) error {
 	}
 }
 
-// Deliver calls put until it succeeds, an error is final, or patience ends. It
-// returns the last error.
+// Deliver retries put until it succeeds, an error is final, or the patience is used up.
+// It returns the last error.
 func (b *Box[T]) Deliver(put func(context.Context) error, final func(error) bool) error {
 	ctx, cancel := context.WithTimeout(b.life, b.options.Patience)
 	defer cancel()
@@ -113,8 +113,8 @@ func (b *Box[T]) Deliver(put func(context.Context) error, final func(error) bool
 	}
 }
 
-// Lose counts n things that are lost, and says so in the log: the first time, and
-// each time that their number has doubled.
+// Lose counts n lost items, and logs the loss the first time, and each time that the
+// number has doubled.
 func (b *Box[T]) Lose(n uint64, why string) {
 	b.reason.Store(&why)
 	all := b.lost.Add(n)
@@ -123,7 +123,7 @@ func (b *Box[T]) Lose(n uint64, why string) {
 	}
 }
 
-// Lost is how much was lost, and why the last of it was.
+// Lost returns how many items were lost, and why the last of them was.
 func (b *Box[T]) Lost() (n uint64, reason string) {
 	if why := b.reason.Load(); why != nil {
 		reason = *why
@@ -131,8 +131,8 @@ func (b *Box[T]) Lost() (n uint64, reason string) {
 	return b.lost.Load(), reason
 }
 
-// Close sends what waits and ends the goroutine, at the latest when ctx does: then
-// the rest is lost.
+// Close sends waiting items and stops the goroutine. When ctx is done, the rest is
+// lost.
 func (b *Box[T]) Close(ctx context.Context) {
 	b.mu.Lock()
 	if !b.closed {
