@@ -138,9 +138,9 @@ func TestBadNames(t *testing.T) {
 		_, err := read(kind, data, mib)
 		require.EqualError(t, err, `"../a": the name leads out of the folder
 "/b": the name is absolute
-"lib": differs from "Lib" by case or accents only
-"STRASSE": differs from "stra\u00dfe" by case or accents only
-"cafe\u0301": differs from "caf\u00e9" by case or accents only
+"lib": differs from "Lib" only by case or accents
+"STRASSE": differs from "stra\u00dfe" only by case or accents
+"cafe\u0301": differs from "caf\u00e9" only by case or accents
 "reward.py": is in the archive twice
 "reward.py": is a file and a folder
 "Lib": is a file and a folder
