@@ -285,7 +285,7 @@ var rows = []struct {
 		for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "[::ffff:192.0.2.1]:0", "example.com:0", "127.0.0.1.example.com:0"} {
 			_, _, err := s.open(t, wish{listen: listen})
 			require.Error(t, err, listen)
-			require.Regexp(t, "anybody who reaches |can be reached from other machines", err.Error(), listen)
+			require.Regexp(t, "anyone who can reach |can be reached from other machines", err.Error(), listen)
 			require.ErrorContains(t, err, listen)
 		}
 		for _, listen := range []string{here, "localhost:0", "127.0.0.2:0", "[::1]:0", "[::ffff:127.0.0.1]:0"} {

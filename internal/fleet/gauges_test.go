@@ -63,7 +63,7 @@ func TestWorker(t *testing.T) {
 		require.Contains(t, text, "\n"+line+"\n")
 	}
 
-	for why, change := range map[string]func(*queue.Worker){"draining": func(s *queue.Worker) { s.Drains = true }, "is away": func(s *queue.Worker) { s.Away = true }} {
+	for why, change := range map[string]func(*queue.Worker){"draining": func(s *queue.Worker) { s.Drains = true }, "is unreachable": func(s *queue.Worker) { s.Away = true }} {
 		s := state
 		change(&s)
 		w.State(s)

@@ -64,7 +64,7 @@ func TestLentVariables(t *testing.T) {
 	require.ErrorContains(t, err, "the environment variables LEVELS_KEY")
 	require.ErrorContains(t, err, "--pass-env")
 
-	for names, why := range map[string]string{fleet.KeyVariable: "own key", "A=b": "not the name of a variable", "": "no name of a variable"} {
+	for names, why := range map[string]string{fleet.KeyVariable: "own key", "A=b": "not the name of a variable", "": "not the name of a variable"} {
 		err := fleet.Work(t.Context(), fleet.WorkOptions{Join: "nats://127.0.0.1:1", Grants: fleet.Grants{Variables: []string{names}}})
 		require.ErrorIs(t, err, fault.Of(fault.CLI, fault.Invalid))
 		require.ErrorContains(t, err, why)

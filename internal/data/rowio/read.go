@@ -46,7 +46,7 @@ func ReadFile(file *jsonl.Reader) (*Table, error) {
 	}
 	if rd.table.Rows.Len() == 0 {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "the file has no rows",
+			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "there are no rows",
 			Hint: "write one JSON object per line, one line per step",
 		}
 	}

@@ -74,7 +74,7 @@ func TestReadNamesEveryProblem(t *testing.T) {
 		in   string
 		want []string
 	}{
-		{"nothing", "\n\n", []string{"has no rows"}},
+		{"nothing", "\n\n", []string{"there are no rows"}},
 		{"no JSON", good + "\n{\"group\":", []string{"line 2: is not JSON"}},
 		{"cut off", good[:40], []string{"line 1: is not JSON"}},
 		{"a list", good + "\n[1]", []string{"line 2: is not a JSON object"}},
@@ -105,7 +105,7 @@ func TestReadNamesEveryProblem(t *testing.T) {
 			[]string{`line 1 (group "g", trajectory "t", step 0): terminated or truncated, but step 1 follows`}},
 		{"value in part", with(`"step":0`, `"step":0,"value":1`) + "\n" + with(`"step":0`, `"step":1`), []string{"value is given in 1 of 2 rows"}},
 		{"several", "x\n" + with(`"reward":0`, `"reward":NaN`) + "\n" + good,
-			[]string{"3 problem(s)", "line 1: is not JSON", "line 2 (group", "line 3 (group"}},
+			[]string{"3 problems", "line 1: is not JSON", "line 2 (group", "line 3 (group"}},
 		{"control characters", with(`"t"`, `"t\u001b[31m"`) + "\n" + with(`"t"`, `"t\u001b[31m"`), []string{`"t\x1b[31m"`}},
 	}
 	for _, tt := range tests {
@@ -124,16 +124,16 @@ func TestReadNamesEveryProblem(t *testing.T) {
 func TestReadDoesNotCascade(t *testing.T) {
 	in := with(`"episode_score":1`, `"episode_score":NaN`) + "\n" + with(`"step":0`, `"step":1`)
 	_, err := rowio.Read("rows", strings.NewReader(in))
-	require.ErrorContains(t, err, "1 problem(s)")
+	require.ErrorContains(t, err, "1 problem:")
 	in = "x\n" + with(`"step":0`, `"step":1`)
 	_, err = rowio.Read("rows", strings.NewReader(in))
-	require.ErrorContains(t, err, "1 problem(s)")
+	require.ErrorContains(t, err, "1 problem:")
 }
 
 // Promise: a thousand problems make a message that can be read.
 func TestReadCapsTheList(t *testing.T) {
 	_, err := rowio.Read("rows", strings.NewReader(strings.Repeat("x\n", 1000)))
-	require.ErrorContains(t, err, "1000 problem(s)")
+	require.ErrorContains(t, err, "1000 problems")
 	require.ErrorContains(t, err, "and 980 more")
 	require.Less(t, len(err.Error()), 4096)
 }

@@ -126,7 +126,7 @@ func TestTools(t *testing.T) {
 	require.Contains(t, first, `"tools":[{"type":"function","function":{"name":"buy"`)
 	require.NotContains(t, first, "secret")
 	require.Contains(t, c.ask(`{"type":"step","data":{"type":"list_tools"}}`), `"tools":[{"name":"buy","description":"","input_schema":{"type":"object"`)
-	require.Contains(t, c.ask(`{"type":"step","data":{"tool_calls":[{"name":"buy","arguments":{"n":"x"}}]}}`), `The arguments of \"buy\" are wrong: at n: got string, want integer.`)
+	require.Contains(t, c.ask(`{"type":"step","data":{"tool_calls":[{"name":"buy","arguments":{"n":"x"}}]}}`), `The arguments of \"buy\" are invalid: at n: got string, want integer.`)
 	require.Contains(t, c.ask(`{"type":"step","data":{"tool_calls":[{"name":"steal","arguments":{}}]}}`), `There is no tool \"steal\": call one of buy.`)
 	require.Contains(t, c.ask(`{"type":"state"}`), `"step_count":0`)
 	last := c.ask(`{"type":"step","data":{"type":"call_tool","tool_name":"buy","arguments":{"n":2}}}`)

@@ -1,4 +1,4 @@
-// Package servecmd holds the commands serve, serve-env and serve-policy.
+// Package servecmd holds the commands serve rewards, serve env and serve policy.
 package servecmd
 
 import (

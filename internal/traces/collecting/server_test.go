@@ -201,7 +201,7 @@ func TestTakenPort(t *testing.T) {
 	s, stop := serve(t, settings(t))
 	defer stop()
 	_, err := collecting.Listen(t.Context(), settings(t, "listen="+strings.TrimPrefix(s.URL(), "http://")), collecting.Options{})
-	require.ErrorContains(t, err, "cannot listen there")
+	require.ErrorContains(t, err, "cannot listen on this address")
 	require.Contains(t, fault.As(err).Hint, "another port with listen")
 }
 

@@ -113,7 +113,7 @@ func TestRefusals(t *testing.T) {
 		{open, `{`, nil, 400, "the body is not a chat completion request"},
 		{open, `{"messages":[]}`, nil, 400, "the call has no messages"},
 		{open, `{"messages":[{"role":"user","content":"?"}],"guided_choice":["up"]}`, nil, 400, `\"up\" is not one of its answers`},
-		{open, `{"messages":[{"role":"user","content":"?"}],"temperature":0.7}`, nil, 400, "temperature 0.7"},
+		{open, `{"messages":[{"role":"user","content":"?"}],"temperature":0.7}`, nil, 400, "not 0.7"},
 		{open, `{"messages":[{"role":"user","content":"?"}],"n":2}`, nil, 400, "send one request for each answer"},
 		{open, fine, []string{"Host", "evil.example"}, 403, "only for localhost"},
 		{open, fine, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
