@@ -105,7 +105,7 @@ func (r *stateReader) fail(what string) {
 	if r.err == nil {
 		r.err = &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, What: "learner state: " + what,
-			Hint: "use another checkpoint: this one is damaged, or another version of merit wrote it",
+			Hint: "use another checkpoint: this one is damaged, or another version of Merit wrote it",
 		}
 	}
 }

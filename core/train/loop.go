@@ -116,7 +116,7 @@ func LearnerState(c *run.Checkpoint) ([]byte, error) {
 	if !ok {
 		return nil, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it does not contain a learner state",
-			Hint: "train again in a new directory: another version of merit wrote this checkpoint",
+			Hint: "train again in a new directory: another version of Merit wrote this checkpoint",
 		}
 	}
 	return data, nil

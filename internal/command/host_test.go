@@ -44,7 +44,7 @@ func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"verson":                        "merit: unknown command \"verson\" for merit\n  hint: did you mean merit version?\n",
 		"version --colour":              "merit: unknown flag: --colour\n  hint: see merit version --help\n",
-		"version now":                   "merit: merit version takes no argument \"now\"\n  hint: see merit version --help\n",
+		"version now":                   "merit: merit version does not take the argument \"now\"\n  hint: see merit version --help\n",
 		"train --iteratons 3":           "merit: unknown flag: --iteratons\n  hint: did you mean --iterations?\n",
 		"version --log-level loud":      "merit: --log-level \"loud\" is not a level\n  hint: use debug, info, warn or error\n",
 		"version --log-format=xml":      "merit: --log-format \"xml\" is not a format\n  hint: use text or json\n",

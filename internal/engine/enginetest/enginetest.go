@@ -28,7 +28,7 @@ func Folder(t testing.TB, e engine.Engine) string {
 	testneeds.Slow(t, "needs a model")
 	folder := engine.Folder(os.Getenv)
 	if err := e.Installed(folder); err != nil {
-		testneeds.Aside(t, err.Error()+"; run: merit engine install "+e.Name+" --model "+engine.SmolLM2)
+		testneeds.Aside(t, err.Error()+"; with the command of Merit: engine install "+e.Name+" --model "+engine.SmolLM2)
 	}
 	return folder
 }
