@@ -169,7 +169,7 @@ func TestSamplesThatDoNotFit(t *testing.T) {
 	p, l := full(t)
 	for want, spoil := range map[string]func(*learn.Samples){
 		"weight: there are 3 rows":    func(s *learn.Samples) { s.Weight = s.Weight[:3] },
-		"value: 0 rows":               func(s *learn.Samples) { s.Value = nil },
+		"value: there are 0 rows":     func(s *learn.Samples) { s.Value = nil },
 		"row 2: samples: features: 1": func(s *learn.Samples) { s.Features[2] = s.Features[2][:1] },
 		"row 2: samples: action":      func(s *learn.Samples) { s.Action[2] = 3 },
 		"row 2: samples: mask":        func(s *learn.Samples) { s.Mask[2] = []byte{0, 0, 0} },

@@ -111,7 +111,7 @@ func TestForgedArtifacts(t *testing.T) {
 		{"no-entry", plain, func(f *forged) { f.config.Entry = "other.py" }, fault.Refused, "not include other.py"},
 		{"beside", with("other.py", "x"), func(f *forged) { f.config.Entry = "other.py" }, fault.Refused, "files other than other.py"},
 		{"function", plain, func(f *forged) { f.config.Function = "a b" }, fault.Refused, `function is invalid: "a b"`},
-		{"with", plain, func(f *forged) { f.config.With = []byte("[1]") }, fault.Refused, "no object"},
+		{"with", plain, func(f *forged) { f.config.With = []byte("[1]") }, fault.Refused, "not an object"},
 		{"many", plain, func(f *forged) { f.config.Name, f.config.Digest, f.config.Runner = strings.Repeat("x", 5000), "x", "y" }, fault.Refused, "runner is"},
 		{"traversal", with("../../evil.py", "x"), func(*forged) {}, fault.Refused, "leads out of the folder"},
 		{"absolute", with("/tmp/evil.py", "x"), func(*forged) {}, fault.Refused, "is absolute"},

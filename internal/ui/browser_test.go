@@ -187,7 +187,7 @@ func TestWrites(t *testing.T) {
 	}
 	status, text := try()
 	require.Equal(t, 403, status)
-	require.Contains(t, text, "signed in")
+	require.Contains(t, text, "sign in")
 	signIn := func(k string) *http.Response {
 		r, _ := ask(t, "POST", s.URL()+"/login", url.Values{"key": {k}, "next": {"/word?word=a"}}.Encode(), "Content-Type: application/x-www-form-urlencoded")
 		return r

@@ -53,7 +53,7 @@ func RevokeKey(path, id string) (was Key, err error) {
 	err = editKeys(path, func(list []Key) ([]Key, error) {
 		i := slices.IndexFunc(list, func(k Key) bool { return k.ID == id })
 		if i < 0 {
-			return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: KeysPath(path), What: fmt.Sprintf("no key has the id %q", id), Hint: "list the keys with merit serve key list"}
+			return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: KeysPath(path), What: fmt.Sprintf("no key has the id %q", id), Hint: "list the keys to see their IDs"}
 		}
 		was = list[i]
 		return slices.Delete(list, i, i+1), nil
