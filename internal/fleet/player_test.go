@@ -93,5 +93,5 @@ func TestNothingToSend(t *testing.T) {
 	testneeds.NotShort(t)
 	_, err := fleet.NewCoordinator(local(t, 1, nil), open(t, config(t, sokoban), merit.WithScorer(none{}, 1)), fleet.CoordinatorOptions{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
-	require.ErrorContains(t, err, "the scorer none: it is a part of this program")
+	require.ErrorContains(t, err, "the scorer none: it is part of this program")
 }

@@ -157,7 +157,7 @@ func TestOwnPolicyIsRefused(t *testing.T) {
 	f := coordinator(t, local(t, 1, nil), s)
 	_, err := s.Rollout(t.Context(), merit.RolloutOptions{Policy: still{}, OpenPlayer: f}, nil)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
-	require.ErrorContains(t, err, "the policy: it is a part of this program")
+	require.ErrorContains(t, err, "the policy: it is part of this program")
 	_, err = measure.Run(t.Context(), s, measure.Options{Policy: still{}, OpenPlayer: f, Split: train.SplitTest, Episodes: 4})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
 }

@@ -92,21 +92,21 @@ func TestFaults(t *testing.T) {
 		more           string
 		again          bool // the same session goes on
 	}{
-		"ends the session":    {answer: "END", reason: "the server has ended the session"},
+		"ends the session":    {answer: "END", reason: "the server closed the session"},
 		"never answers":       {answer: "", reason: "no answer within step_timeout 50ms", more: `"step_timeout": "50ms"`},
-		"no JSON":             {answer: "{", reason: "cannot be read: Invalid JSON"},
+		"no JSON":             {answer: "{", reason: "cannot read the server's message: Invalid JSON"},
 		"another type":        {answer: `{"type":"state","data":{}}`, reason: `a message of type "state"`},
-		"two answers":         {answer: strings.Repeat("[", 65), reason: "nested more than 64 deep"},
-		"too large":           {answer: observation(`"pad":"` + strings.Repeat("x", 5000) + `"`), reason: "more than max_message, 2048 bytes", more: `"max_message": 2048`},
-		"a reward of text":    {answer: observation(`"reward":"x"`), reason: `the reward "x" is no number`, again: true},
+		"two answers":         {answer: strings.Repeat("[", 65), reason: "nested more than 64 levels deep"},
+		"too large":           {answer: observation(`"pad":"` + strings.Repeat("x", 5000) + `"`), reason: "longer than max_message, 2048 bytes", more: `"max_message": 2048`},
+		"a reward of text":    {answer: observation(`"reward":"x"`), reason: `the reward "x" is not a number`, again: true},
 		"a huge reward":       {answer: observation(`"reward":1e999`), reason: "the reward 1e999 is not finite", again: true},
-		"done is a number":    {answer: observation(`"done":1`), reason: "done is 1, neither true nor false", again: true},
+		"done is a number":    {answer: observation(`"done":1`), reason: "done must be true or false, not 1", again: true},
 		"no text":             {answer: `{"type":"observation","data":{"observation":{},"done":true}}`, reason: "the answer has no observation.text", again: true},
-		"no object":           {answer: `{"type":"observation","data":[1]}`, reason: "the answer is no object", again: true},
+		"no object":           {answer: `{"type":"observation","data":[1]}`, reason: "the answer is not an object", again: true},
 		"a metric of text":    {answer: observation(`"metadata":{"metrics":{"a":"b"}}`), reason: "the metric a is b", again: true},
 		"the environment":     {answer: `{"type":"error","data":{"message":"boom\u001b[31m","code":"EXECUTION_ERROR"}}`, reason: `boom\x1b[31m (EXECUTION_ERROR)`, again: true},
 		"the session":         {answer: `{"type":"error","data":{"message":"gone","code":"SESSION_ERROR"}}`, reason: "gone (SESSION_ERROR)"},
-		"an error of nothing": {answer: `{"type":"error"}`, reason: "no word of it"},
+		"an error of nothing": {answer: `{"type":"error"}`, reason: "no reason given"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, sessions := scripted(t, messageSchema, func(number int64, m map[string]any) string {

@@ -154,9 +154,9 @@ func TestPublishedClient(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &saw), string(text))
 	k := saw.Sokoban
 	require.Contains(t, k.Stranger, "HTTP 401")
-	require.Contains(t, k.Early, "there is no episode to step; reset the session first (code: EXECUTION_ERROR)")
+	require.Contains(t, k.Early, "no episode is active; reset the session first (code: EXECUTION_ERROR)")
 	require.Contains(t, k.Wrong, `"fly" is not an action: answer with one of up, down, left, right. (code: VALIDATION_ERROR)`)
-	require.Contains(t, k.Unknown, `an action has no field "act"`)
+	require.Contains(t, k.Unknown, `"act\\" is not a field of an action`)
 	require.Contains(t, k.Full, "Server at capacity: 1/1 sessions active. Cannot accept new connections. (code: CAPACITY_REACHED)")
 	require.Contains(t, k.Late, "the episode is over")
 	require.Contains(t, k.First["text"], "######")

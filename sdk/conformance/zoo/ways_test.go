@@ -71,6 +71,23 @@ func objects(t *testing.T, path string) (list []map[string]json.RawMessage) {
 	return list
 }
 
+// withNulls gives every row all columns of the others, as null.
+func withNulls(rows []row) (all []row) {
+	columns := map[string]json.RawMessage{}
+	for _, r := range rows {
+		for name := range r.json {
+			columns[name] = json.RawMessage("null")
+		}
+	}
+	for _, r := range rows {
+		fields := maps.Clone(columns)
+		maps.Copy(fields, r.json)
+		r.json = fields
+		all = append(all, r)
+	}
+	return all
+}
+
 // lines are rows as JSON Lines.
 func lines(t *testing.T, rows []row) []byte {
 	var b bytes.Buffer
@@ -464,8 +481,8 @@ func equal(t *testing.T, what string, want, got came) {
 // Promise: the same hundred rows have the same scores, bit for bit, whoever
 // brings them: merit eval on JSON Lines, Parquet and CSV, the Python client, the
 // server, and python -m merit_reward; in every shape of reward; and they are what the trainer's own call
-// gives natively. A CSV carries texts only, and no empty ones; so the rows
-// that have anything else are not compared there.
+// gives natively. A CSV carries texts only, and a missing column is null; so
+// only rows of texts are compared there, with null for the columns that they lack.
 func TestWays(t *testing.T) {
 	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	for _, i := range interpreter.All() {
@@ -496,7 +513,8 @@ func TestWays(t *testing.T) {
 		return to
 	}
 	all, native := file("rows.jsonl", rows), file("plain.jsonl", plain)
-	parquet, csv := convert(all, "rows.parquet"), convert(file("texts.jsonl", texts), "texts.csv")
+	filled := file("texts.jsonl", withNulls(texts))
+	parquet, csv := convert(all, "rows.parquet"), convert(filled, "texts.csv")
 	url := server(t, merit)
 	client := calledByTRL(t, url, rows)
 	for _, f := range fingerprints {
@@ -516,7 +534,7 @@ func TestWays(t *testing.T) {
 			equal(t, "natively", natively, here)
 			equal(t, "Parquet", here, evaluated(t, merit, f.path(), parquet))
 			equal(t, "POST /v1/evaluate", here, posted(t, url, f.name, lines(t, rows)))
-			equal(t, "CSV", evaluated(t, merit, f.path(), csv), here)
+			equal(t, "CSV", evaluated(t, merit, f.path(), csv), evaluated(t, merit, f.path(), filled))
 			equal(t, "the client", client[f.name], here)
 			for _, p := range peers {
 				equal(t, p.path, p.posted(t, url, f, rows), here)
