@@ -156,7 +156,7 @@ func TestPublishedClient(t *testing.T) {
 	require.Contains(t, k.Stranger, "HTTP 401")
 	require.Contains(t, k.Early, "no episode is active; reset the session first (code: EXECUTION_ERROR)")
 	require.Contains(t, k.Wrong, `"fly" is not an action: answer with one of up, down, left, right. (code: VALIDATION_ERROR)`)
-	require.Contains(t, k.Unknown, `"act\\" is not a field of an action`)
+	require.Contains(t, k.Unknown, `"act" is not a field of an action`)
 	require.Contains(t, k.Full, "Server at capacity: 1/1 sessions active. Cannot accept new connections. (code: CAPACITY_REACHED)")
 	require.Contains(t, k.Late, "the episode is over")
 	require.Contains(t, k.First["text"], "######")
