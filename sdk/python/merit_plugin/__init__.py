@@ -9,7 +9,7 @@
     merit_plugin.serve(Parrot, name="parrot", version="1.0.0", summary="Says it again.")
 
 An Environment is one slot of an environment, a Vector is all of them with numpy;
-merit_plugin.gymnasium wraps what is there already.
+merit_plugin.gymnasium wraps what already exists.
 
 Import it before anything that prints: from then on, what the process prints goes
 to Merit's log, and standard output belongs to the handshake.
