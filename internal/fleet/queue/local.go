@@ -84,7 +84,11 @@ func (s *localJob) run(ctx context.Context, next func() (Shard, bool), yield fun
 			var shard Shard
 			if shard, more = next(); more {
 				shard.Index = n
-				if err := errors.Join(shard.Check(), s.start(ctx, shard)); err != nil {
+				err := shard.Check()
+				if err == nil {
+					err = s.start(ctx, shard)
+				}
+				if err != nil {
 					return err
 				}
 				n++
