@@ -1,6 +1,6 @@
 // Package env defines the interface of environments: a vector of slots that step
 // together. Implementations are elsewhere: internal/host has one over gRPC, and
-// tests have their own. The contract is contract.Run, in tests envtest.Run.
+// tests have their own. The contract is checked by envcontract.Run, in tests by envtest.Run.
 package env
 
 import (

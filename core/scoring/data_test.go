@@ -66,7 +66,7 @@ func TestWithoutGroundTruth(t *testing.T) {
 	plain, own := "{"+messages+"}\n", `{"level":"hard",`+messages+`,"answer":"4"}`+"\n"
 	with := "{" + messages + `,"ground_truth":0}` + "\n"
 	null := "{" + messages + `,"ground_truth":null}` + "\n"
-	reads, perhaps := "the reward reads ground_truth: ", "if the reward reads ground_truth, the column is missing: "
+	reads, perhaps := "the reward reads ground_truth, but ", "the reward may read ground_truth, but "
 	for _, c := range []struct {
 		use     reward.Use
 		data    string

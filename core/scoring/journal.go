@@ -67,7 +67,7 @@ func (j *journal) kept(chunk []item, whole func([]item, int) int) ([][]byte, err
 		if string(record[9:25]) != sumText(x.sum) {
 			return nil, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: j.path,
-				What: fmt.Sprintf("result %d does not belong to the line that %s now has in its place", j.results+1, x.ID),
+				What: fmt.Sprintf("result %d does not belong to %s, the line that is in its place now", j.results+1, x.ID),
 				Hint: "restore the data up to that line and resume, or remove the file to start over",
 			}
 		}

@@ -43,7 +43,7 @@ func (r *Result) problem() string {
 	case r.ID == "" || r.Outcome == "":
 		return "it has no id or no outcome"
 	case (r.Outcome == reward.Scored) != (r.Score != nil):
-		return "it has a score but its outcome is not scored, or the reverse"
+		return "it has a score, but its outcome is not \"scored\", or the reverse"
 	}
 	return ""
 }

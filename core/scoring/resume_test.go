@@ -159,7 +159,7 @@ func TestResumeRefuses(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 
 	_, err = into(strings.Replace(data, `"id7"`, `"id7","new":1`, 1), target, false, 1, forever)
-	require.ErrorContains(t, err, "out.jsonl.part: result 8 does not belong to the line that id7 now has in its place")
+	require.ErrorContains(t, err, "out.jsonl.part: result 8 does not belong to id7, the line that is in its place now")
 	_, err = into(strings.Join(strings.SplitAfter(data, "\n")[:10], ""), target, false, 1, forever)
 	require.ErrorContains(t, err, "contains more results than the data has rows, 10")
 	require.Equal(t, before, read(t, kept.Path))

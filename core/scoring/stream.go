@@ -234,7 +234,7 @@ func (p *pipeline) evaluate(unit []*slot) {
 			p.Doubts.Note(x.number, x.t, &x.result)
 		}
 		if x.out, x.bad = json.Marshal(&x.result); x.bad != nil {
-			x.bad = &fault.Error{Boundary: fault.Sandbox, Kind: fault.Internal, What: "the result is not valid JSON", Err: x.bad}
+			x.bad = &fault.Error{Boundary: fault.Sandbox, Kind: fault.Internal, What: "the result cannot be encoded as JSON", Err: x.bad}
 		}
 		x.t = nil
 	}

@@ -57,13 +57,13 @@ func (t *truth) warning(use reward.Use, in *jsonl.Reader, whole bool) error {
 	if !whole {
 		none = fmt.Sprintf("none of the first %d %ss has one", t.lines, in.Unit())
 	}
-	what := "the reward reads ground_truth"
+	what := "the reward reads ground_truth, but"
 	if use == reward.UseUnknown {
-		what = "if the reward reads ground_truth, the column is missing"
+		what = "the reward may read ground_truth, but"
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Missing, Where: in.Name(),
-		What: fmt.Sprintf("%s: %s; the columns are: %s", what, none, strings.Join(t.columns, ", ")),
+		What: fmt.Sprintf("%s %s; the columns are: %s", what, none, strings.Join(t.columns, ", ")),
 		Hint: "name the column that holds it",
 	}
 }

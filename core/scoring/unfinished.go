@@ -141,7 +141,7 @@ func (j *journal) open(t Target) error {
 	}
 	var old header
 	if err != nil || strictjson.Unmarshal(found, &old) != nil || old.Merit != title {
-		return j.refused("was not written by a version of Merit that this one can resume", "remove the file, or write elsewhere")
+		return j.refused("does not contain results that this version of Merit can resume", "remove the file, or write elsewhere")
 	}
 	if !t.Resume {
 		if _, err := j.record(); err != nil {

@@ -109,7 +109,7 @@ func (f *folder) refuse(name string, mode fs.FileMode) {
 	case mode&(fs.ModeDevice|fs.ModeCharDevice) != 0:
 		what = "is a device"
 	}
-	f.problem(name, what, "replace it with a copy of its target")
+	f.problem(name, what, "replace it with a regular file; for a link, use a copy of its target")
 }
 
 // all returns the files, or every problem with them.

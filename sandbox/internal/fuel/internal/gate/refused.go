@@ -21,7 +21,7 @@ type Refused struct {
 // Error lists every problem, one a line.
 func (r *Refused) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "WebAssembly module refused, %d problem(s):", len(r.Problems)+r.More)
+	b.WriteString("the WebAssembly module has these problems:")
 	for _, p := range r.Problems {
 		b.WriteString("\n  " + p.String())
 	}
