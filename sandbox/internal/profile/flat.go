@@ -25,7 +25,7 @@ const (
 // flat is the profile of reactor modules that read a buffer in place.
 type flat struct{ entry string }
 
-// newFlat checks the exports; problems names every one that is wrong.
+// newFlat checks the exports; problems lists every wrong one.
 func newFlat(info *fuel.Info) (Profile, []Problem) {
 	var problems []Problem
 	bad := func(export, format string, args ...any) {
