@@ -124,7 +124,7 @@ func (s *flatSession) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
 	}
 	room, ok := s.instance.Bytes(ptr, uint32(len(input)))
 	if !ok {
-		return result.Violation("merit_alloc returned %d, and %d bytes from there lie outside of memory", ptr, len(input)), nil
+		return result.Violation("merit_alloc returned %d, and %d bytes from there are outside of memory", ptr, len(input)), nil
 	}
 	copy(room, input)
 	status, stop := s.instance.Call(s.evaluator, uint64(ptr), uint64(len(input)))
