@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -70,7 +71,7 @@ func asked[T any](p *place, ctx context.Context, ask func(*store.Store) (T, erro
 // removed returns a function that prints what was removed.
 func (p *place) removed(done string) func(store.Pruned) error {
 	return func(gone store.Pruned) error {
-		_, err := fmt.Fprintf(p.host.Stdout, "%s %d traces, %d spans, %d bytes\n", done, gone.Traces, gone.Spans, gone.Bytes)
+		_, err := fmt.Fprintf(p.host.Stdout, "%s %s, %s, %s\n", done, terminal.Count(gone.Traces, "trace"), terminal.Count(gone.Spans, "span"), terminal.Count(gone.Bytes, "byte"))
 		return err
 	}
 }
