@@ -34,7 +34,7 @@ type Row struct {
 	Test    Estimate   `json:"test"`            // success of the best checkpoint on the test split
 	Anchors Estimate   `json:"singleton_share"` // share of steps alone in their anchor group, over training
 	Curve   []Band     `json:"curve"`
-	// Against the panel's setting, seed by seed; nil for that setting itself.
+	// Difference is that to the panel's setting, seed by seed; nil for that setting itself.
 	Difference *Difference `json:"difference,omitempty"`
 }
 

@@ -22,7 +22,7 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
 		Short: "List, score, export and import traces",
-		Long: `Traces works on a store of traces: the file or Postgres server of --store, else of the
+		Long: `Traces works on a trace store: the file or Postgres server of --store, else of the
 variable MERIT_TRACES, else traces.db in the working directory.
 
 A query consists of words KEY=VALUE, and a trace must match all of them. Separate several

@@ -69,7 +69,7 @@ function prompt(s, about) {
   const facts = [p.model ? visible(p.model) : "", p.finish_reason ? "ended: " + visible(p.finish_reason) : "", p.usage ? count(p.usage.prompt_tokens) + " + " + count(p.usage.completion_tokens) + " tokens" : "",
     p.log_prob !== undefined ? "log p = " + number(p.log_prob) + " over " + count(p.tokens) + " tokens" : ""].filter((x) => x);
   return [h("p", { class: "soft small" }, facts.join(" · ")), earlier(s, about, box), box, later(s, about, box), p.answer ? message(p.answer, about, "answer") : h("p", { class: "warn" }, "no answer"),
-    ...(p.others ?? []).map((m) => message(m, about, "other answer")), ...fold("settings", p.settings, about), ...fold("tools on offer", p.tools, about)];
+    ...(p.others ?? []).map((m) => message(m, about, "other answer")), ...fold("settings", p.settings, about), ...fold("offered tools", p.tools, about)];
 }
 
 const fold = (title, text, about) => (text ? [h("details", {}, h("summary", {}, title), clipped(text, about.whole))] : []);
