@@ -133,7 +133,7 @@ func cacheFound(folder string) (State, string, string) {
 func interpreterFound(i interpreter.Interpreter) (State, string, string) {
 	folder := interpreter.Folder()
 	if folder == "" {
-		return Missing, "there is no folder to install it in", "set MERIT_HOME to a folder, then run merit " + i.Name + " install"
+		return Missing, "no folder for interpreters is set", "set MERIT_HOME to a folder, then run merit " + i.Name + " install"
 	}
 	if _, err := i.Load(folder); err != nil {
 		return Missing, "not installed", "merit " + i.Name + " install"

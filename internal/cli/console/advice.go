@@ -25,9 +25,9 @@ var advice = []struct {
 }{
 	{fault.Config, "", regexp.MustCompile(`rewards\[\d+\]\.module$`), "merit reward build", "builds one"},
 	{fault.Sandbox, fault.Missing, nil, "merit reward build", "builds one"},
-	{fault.Config, fault.Missing, regexp.MustCompile(`environment\.plugin$`), "merit plugin list", "lists the installed plug-ins"},
+	{fault.Config, fault.Missing, regexp.MustCompile(`environment\.plugin$`), "merit plugin list", "lists the available plug-ins"},
 	{fault.Plugin, fault.Missing, regexp.MustCompile(`\btinker$`), "merit engine install skyrl", "installs it"},
-	{fault.Plugin, fault.Missing, nil, "merit plugin list", "lists the installed plug-ins"},
+	{fault.Plugin, fault.Missing, nil, "merit plugin list", "lists the available plug-ins"},
 	{fault.Plugin, fault.Crashed, nil, "--log-level debug", "logs everything that it prints"},
 	{fault.Learner, fault.Numeric, nil, "merit view RUN", "shows the preceding steps"},
 	{fault.Sandbox, fault.Invalid, regexp.MustCompile(`^sandbox\.cache_dir$`), "MERIT_CACHE=FOLDER", "sets it for one command, MERIT_CACHE=off disables it"},

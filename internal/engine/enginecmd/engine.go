@@ -45,7 +45,7 @@ func (p place) folder(h *console.Host) (string, error) {
 		dir = engine.Folder(h.Env)
 	}
 	if dir == "" {
-		return "", &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, What: "no folder to keep engines in exists", Hint: "set MERIT_HOME to a folder, or give --dir"}
+		return "", &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, What: "no folder for engines is set", Hint: "set MERIT_HOME to a folder, or give --dir"}
 	}
 	return filepath.Abs(dir)
 }

@@ -16,10 +16,10 @@ func newAccountsCmd(h *console.Host) *cobra.Command {
 	}{}
 	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
-		Short: "Print a file of users as the configuration of a NATS server",
-		Long: `Accounts prints the accounts of a file of users as a part of the configuration of a NATS
-server that you or others run: an account with quotas for each team, and what each key
-may publish and subscribe to. Merit's own server uses the same configuration. Include
+		Short: "Print a users file as the configuration of a NATS server",
+		Long: `Accounts prints a users file as a part of the configuration of a NATS server that you or
+others run: an account with quotas for each team, and what each key may publish and
+subscribe to. Merit's own server uses the same configuration. Include
 the output in the server's configuration, or with --helm pass it to the official Helm
 chart as a file of values. It contains public keys only.
 

@@ -29,8 +29,8 @@ func newKeygenCmd(h *console.Host) *cobra.Command {
 		Use:   "keygen ROLE FILE",
 		Short: "Create a key for a coordinator, a worker, a watcher or a server",
 		Long: `Keygen creates a key pair. It writes the secret key to FILE, which stays on the machine
-that uses it. It prints the public key as a line for the file of users that the server
-reads, and adds the line to that file with --users.
+that uses it. It prints the public key as a line for the users file that the server reads,
+and adds the line to that file with --users.
 
   coordinator  trains and evaluates: it hands out work and sees all of its team
   worker       takes work and returns results, and can do nothing else

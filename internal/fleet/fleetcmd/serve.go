@@ -30,9 +30,9 @@ func newServeCmd(h *console.Host) *cobra.Command {
 		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It keeps
 the queue in a folder, so that you can stop and start it at any time; runs and workers
 wait until it is back. Without users, it listens on this machine only. To serve other
-machines, it needs a file of users and a certificate.
+machines, it needs a users file and a certificate.
 
-A change of the file of users takes effect within a few seconds. The server disconnects
+A change of the users file takes effect within a few seconds. The server disconnects
 users who were removed, admits new users, and applies new quotas; other users notice
 nothing. An invalid file changes nothing, and the log lists all its errors. A renewed
 certificate takes effect at the next connection.`,

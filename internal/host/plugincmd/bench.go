@@ -18,9 +18,9 @@ import (
 type benchOptions struct {
 	host    *console.Host
 	Options string        `flag:"options" usage:"the plug-in's options, a JSON object"`
-	Slots   []int         `flag:"slots" usage:"how many slots step together"`
-	Say     []string      `flag:"say" usage:"what to say to an environment of free text; may be given again"`
-	Time    time.Duration `flag:"time" usage:"how long each is measured"`
+	Slots   []int         `flag:"slots" usage:"numbers of slots to measure with"`
+	Say     []string      `flag:"say" usage:"text to send to an environment that takes free text (repeatable)"`
+	Time    time.Duration `flag:"time" usage:"how long to measure each number of slots"`
 }
 
 func newBenchCmd(h *console.Host) *cobra.Command {
@@ -47,7 +47,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if o.Time <= 0 {
-		return console.Usage(cmd, "such as --time 2s", "--time %s is not a time to measure for", o.Time)
+		return console.Usage(cmd, "such as --time 2s", "--time must be more than 0, not %s", o.Time)
 	}
 	path, err := find(o.host, args[0])
 	if err != nil {

@@ -25,7 +25,7 @@ type checkOptions struct {
 	host    *console.Host
 	Options string   `flag:"options" usage:"the plug-in's options, a JSON object"`
 	Slots   int      `flag:"slots" usage:"how many slots an environment has"`
-	Say     []string `flag:"say" usage:"what to say to an environment of free text; may be given again"`
+	Say     []string `flag:"say" usage:"text to send to an environment that takes free text (repeatable)"`
 	Actions []string `flag:"actions" usage:"the actions that a policy chooses from; none: it speaks freely" split:"yes"`
 	Few     bool     `flag:"few" usage:"ask a policy for few decisions, where each costs"`
 }

@@ -19,7 +19,7 @@ import (
 
 type infoOptions struct {
 	host  *console.Host
-	Write bool `flag:"write-manifest" usage:"write what it says beside it"`
+	Write bool `flag:"write-manifest" usage:"write the description into a manifest"`
 }
 
 func newInfoCmd(h *console.Host) *cobra.Command {

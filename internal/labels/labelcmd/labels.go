@@ -37,9 +37,9 @@ asks for a key:
   both     s skip   u undo the last answer   f show all   q quit
 
 It saves each answer at once, and a rater who returns continues where they left off. All
-raters see the same traces in the same order. The query selects the traces, as in merit
-traces list; the default is all. merit traces label scores turns pairs into scores, and merit
-label agreement shows how far raters agree.`,
+raters see the same traces in the same order. The query selects the traces, as in
+merit traces list; the default is all. merit traces label scores turns pairs into scores,
+and merit traces label agreement shows how far raters agree.`,
 		Example: "  merit traces label agent=planner since=7d --rater eve\n" +
 			"  merit traces label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,

@@ -21,8 +21,8 @@ func newKeyCmd(h *console.Host) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "key",
 		Short: "Create, list and revoke the keys of tenants",
-		Long: `Key changes the file of keys next to the tenants' file. It contains only hashes of keys. A
-running server reads it again on SIGHUP.`,
+		Long: `Key changes the keys file next to the tenants file. The keys file contains only hashes of
+keys. A running server reloads it on SIGHUP.`,
 	})
 	cmd.PersistentFlags().StringVar(&o.tenants, "tenants", "tenants.yaml", "the tenants file")
 	cmd.AddCommand(

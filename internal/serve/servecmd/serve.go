@@ -1,4 +1,5 @@
-// Package servecmd holds the commands serve rewards, serve env and serve policy.
+// Package servecmd implements merit serve: the servers of rewards, of an environment and of a
+// policy, and the keys and usage of tenants.
 package servecmd
 
 import (
@@ -40,7 +41,7 @@ func newRewardsCmd(h *console.Host) *cobra.Command {
 		Short: "Serve rewards and advantages over HTTP",
 		Long: `Rewards scores trajectories with uploaded rewards and computes advantages over HTTP. Without
 a configuration, it listens on 127.0.0.1:8700 for all users of this machine. With a
-tenants' file, it serves clients that have a key.
+tenants file, it serves clients that have a key.
 
 SIGTERM and Ctrl-C let the server finish all accepted requests; a second signal stops it at
 once. On SIGHUP it reloads certificates, tenants, keys and the operator's rewards, and
@@ -55,7 +56,7 @@ prints that it is ready when it listens.`,
 	f := cmd.Flags()
 	f.String("listen", "", "the same as --set listen=: HOST:PORT or unix:PATH")
 	f.String("dir", "", "the same as --set dir=: folder for uploads")
-	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
+	f.String("tenants", "", "the same as --set tenants=: the tenants file")
 	console.Files(cmd, "tenants", "yaml", "yml")
 	return cmd
 }

@@ -1,5 +1,5 @@
-// Package sweepcmd holds the verb sweep: one configuration, many settings, many
-// seeds.
+// Package sweepcmd implements merit sweep, which trains one configuration with several
+// settings and seeds.
 package sweepcmd
 
 import (
@@ -20,20 +20,20 @@ import (
 
 type options struct {
 	host     *console.Host
-	Study    string   `flag:"config,c" usage:"the study's file" files:"yaml,yml"`
-	Out      string   `flag:"out" usage:"the study's folder (default runs/<name of the file>)" folder:"study.json,study.html"`
-	Report   string   `flag:"report" usage:"train nothing and write this page (.md) from what is finished" output:"yes"`
-	Set      []string `flag:"set" usage:"put a value over the configuration of every run: key.path=value (repeatable)"`
-	Parallel int      `flag:"parallel" usage:"how many runs are trained at one time; it never changes a result"`
+	Study    string   `flag:"config,c" usage:"study file" files:"yaml,yml"`
+	Out      string   `flag:"out" usage:"folder of the study (default runs/<name of the file>)" folder:"study.json,study.html"`
+	Report   string   `flag:"report" usage:"train nothing, and write this page (.md) from the finished runs" output:"yes"`
+	Set      []string `flag:"set" usage:"override a value in the configuration of every run: key.path=value (repeatable)"`
+	Parallel int      `flag:"parallel" usage:"number of runs to train at the same time; it never changes a result"`
 }
 
-// NewCmd is the verb sweep.
+// NewCmd returns the sweep command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, Parallel: 1}
 	return console.Verb(&cobra.Command{
 		Use:   "sweep",
 		Short: "Train several settings with several seeds, and compare them",
-		Long: `Sweep trains every task of a study's file under every setting with every seed, each in its
+		Long: `Sweep trains every task of a study file under every setting with every seed, each in its
 own run directory below --out. It skips finished runs and resumes stopped ones, so you can
 repeat the same command at any time. At the end, it writes study.json and study.html and
 prints a table: the mean success over the learning curve (the area under it), success at

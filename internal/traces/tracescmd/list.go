@@ -19,7 +19,7 @@ func newListCmd(p *place) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		Use:     "list [QUERY]",
 		Short:   "List traces, newest first",
-		Long:    "List shows the traces that match a query, one per line. It shows at most limit= traces (default 100), the newest first unless order=oldest.",
+		Long:    "List shows the traces that match a query, one per line: at most limit= of them (default\n100), the newest first unless order=oldest.",
 		Example: "  merit traces list agent=planner status=ok 'reward>=0.5' since=7d",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := p.query(append([]string{"order=newest"}, args...))

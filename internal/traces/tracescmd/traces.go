@@ -20,7 +20,7 @@ import (
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
-		Short: "List, score, export and import traces",
+		Short: "Record, label, list, score, export and import traces",
 		Long: `Traces works on a store of traces: the file or Postgres server of --store, else of the
 variable MERIT_TRACES, else traces.db in the working directory.
 

@@ -1,4 +1,4 @@
-// Package uicmd holds the verb ui: Merit's pages for a browser.
+// Package uicmd implements merit ui, which serves pages about runs and traces.
 package uicmd
 
 import (
@@ -18,23 +18,24 @@ import (
 type options struct {
 	host    *console.Host
 	config  site.Config
-	KeyFile string `flag:"key-file" usage:"file with the key that lets write; made if it is not there" files:"key"`
+	KeyFile string `flag:"key-file" usage:"file with the key to sign in with; created if it does not exist" files:"key"`
 	Open    bool   `flag:"open" usage:"open the pages in the browser of this desktop"`
 }
 
-// NewCmd is the verb ui.
+// NewCmd returns the ui command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "ui",
 		Short: "Show runs and traces in a browser",
 		Long: `Ui serves pages about runs, groups, steps and traces, which update as things happen. It
-listens on this machine only, contacts no other host, and is read-only unless you give
---key-file: a user who signs in with the key in that file can write labels. If the file
-does not exist, ui creates it with a new key.
+contacts no other host, and is read-only unless you give --key-file: a user who signs in
+with the key in that file can write labels. If the file does not exist, ui creates it with
+a new key.
 
-An address that other machines can reach needs a key for reading, too. It is safer to keep
-the server on this machine and connect with ssh -L 8720:127.0.0.1:8720 HOST.`,
+By default, ui listens on this machine only. An address that other machines can reach needs
+a key for reading, too. It is safer to keep the server on this machine and connect with
+ssh -L 8720:127.0.0.1:8720 HOST.`,
 		Example: "  merit ui\n  merit ui --runs runs --listen 127.0.0.1:0 --open\n  merit ui --store traces.db --key-file ui.key",
 		RunE:    o.run,
 	}, o)
