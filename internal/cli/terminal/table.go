@@ -1,5 +1,5 @@
-// Package terminal is how the merit command speaks: aligned tables, progress,
-// problems with their hints, colors. It decides nothing.
+// Package terminal formats the output of the merit command: aligned tables, progress, problems
+// with their hints, and colors.
 package terminal
 
 import (
@@ -10,9 +10,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Table is a small aligned table. Columns whose every cell is a number are aligned
-// right. Cells may hold text of strangers: they are written Printable, and so hold
-// no colors.
+// Table is a small aligned table. Columns with only numbers are aligned right. Cells may contain
+// untrusted text: they are written Printable, so they cannot contain colors.
 type Table struct {
 	Head []string
 	Rows [][]string
@@ -64,7 +63,7 @@ func printable(row []string) []string {
 	return out
 }
 
-// Percent shows a share.
+// Percent formats a share as a percentage.
 func Percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 func (t *Table) numeric(column int) bool {

@@ -1,5 +1,5 @@
-// Package enginecmd has the verbs about the servers behind language models: install
-// one, run one.
+// Package enginecmd implements merit engine, which installs and runs the servers of language
+// models.
 package enginecmd
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/engine"
 )
 
-// NewCmd is the verb engine.
+// NewCmd returns the engine command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "engine",
@@ -33,12 +33,12 @@ func names() []string {
 	return list
 }
 
-// place says where engines are kept.
+// place holds the flag for the folder of engines.
 type place struct {
 	Dir string `flag:"dir" usage:"where engines and models are kept (default: engines in $MERIT_HOME, or in the user's cache)"`
 }
 
-// folder is the one that the flag names, or the usual one.
+// folder returns the folder that the flag names, or the default one.
 func (p place) folder(h *console.Host) (string, error) {
 	dir := p.Dir
 	if dir == "" {
@@ -50,7 +50,7 @@ func (p place) folder(h *console.Host) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// steps says on stderr what is being done.
+// steps returns a function that prints progress to stderr.
 func steps(h *console.Host) func(string) {
 	return func(step string) {
 		if !h.Global.Quiet {

@@ -92,7 +92,7 @@ func (o *upOptions) run(cmd *cobra.Command, command []string) error {
 	return until(ctx, server)
 }
 
-// options are what the flags say, with the engine's own values for the rest.
+// options returns the values of the flags, with the engine's defaults for the rest.
 func (o *upOptions) options(cmd *cobra.Command, e engine.Engine, folder string) (engine.Options, error) {
 	d := e.DefaultOptions(folder)
 	options := o.running
@@ -108,7 +108,7 @@ func (o *upOptions) options(cmd *cobra.Command, e engine.Engine, folder string) 
 	return options, err
 }
 
-// ready says that the server answers, and how to name it in a configuration.
+// ready prints that the server answers, and how to name it in a configuration.
 func (o *upOptions) ready(e engine.Engine, s *engine.Server, took time.Duration) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(map[string]string{"engine": e.Name, "url": s.URL, "model": s.Model.Name, "log": s.Log})
@@ -122,7 +122,7 @@ func (o *upOptions) ready(e engine.Engine, s *engine.Server, took time.Duration)
 	return err
 }
 
-// until waits for the end: the user's wish is none to complain about.
+// until waits for the server to exit. It returns no error if the user stopped it.
 func until(ctx context.Context, s *engine.Server) error {
 	select {
 	case <-ctx.Done():

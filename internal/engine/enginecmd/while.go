@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/engine"
 )
 
-// onlyCommand lets arguments follow -- only.
+// onlyCommand allows arguments only after --.
 func onlyCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 		return console.Usage(cmd, "put the command to run after --", "%s does not take the argument %q", cmd.CommandPath(), args[0])
@@ -22,9 +22,9 @@ func onlyCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// while runs a command beside the server, and ends the server when it has ended.
-// The first Ctrl-C is the command's to obey, once: in a process group of its own it
-// does not get it from the terminal, too. It has no standard input.
+// while runs a command while the server runs, and stops the server when the command exits. It
+// passes the first Ctrl-C on to the command. The command runs in its own process group, so that
+// it does not also get the signal from the terminal. It has no standard input.
 func (o *upOptions) while(ctx context.Context, s *engine.Server, line []string) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = o.host.Stdout, o.host.Stderr
@@ -32,11 +32,11 @@ func (o *upOptions) while(ctx context.Context, s *engine.Server, line []string) 
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left behind
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // children that it left behind
 	}
 	select {
 	case <-s.Exited():
-		return s.Err() // which is why the command failed, if it did
+		return s.Err() // the reason why the command failed, if it did
 	default:
 		s.Stop()
 	}
@@ -51,7 +51,7 @@ func (o *upOptions) while(ctx context.Context, s *engine.Server, line []string) 
 	return nil
 }
 
-// code is the exit code of a command, as shells give it.
+// code returns the exit code of a command as a shell would report it.
 func code(status *exec.ExitError) int {
 	if waited, ok := status.Sys().(syscall.WaitStatus); ok && waited.Signaled() {
 		return 128 + int(waited.Signal())

@@ -134,13 +134,13 @@ func (o *checkOptions) print(r *study.Report) error {
 		return err
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "\n%d rubrics in %d cases of %d stakeholders (%s)%s\n", r.Rubrics, r.Cases, r.Truths, r.Split, unscored(r))
-	if err == nil && r.Follows { // else it is the error
+	if err == nil && r.Follows { // otherwise the error has the sentence
 		_, err = fmt.Fprintln(o.host.Stdout, r.Sentence)
 	}
 	return err
 }
 
-// unscored says how many rubrics got no score.
+// unscored formats the number of rubrics that got no score.
 func unscored(r *study.Report) string {
 	n := 0
 	for _, l := range r.Rungs {

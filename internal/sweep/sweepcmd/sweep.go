@@ -95,7 +95,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	return o.print(results)
 }
 
-// play trains what is missing and shows how far it is.
+// play trains the missing runs and shows the progress.
 func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
 	progress := o.host.Progress("sweep", "runs", int64(len(plan)))
 	defer progress.Close()
@@ -114,7 +114,7 @@ func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
 	})
 }
 
-// advise gives the command that goes on with a study that was stopped.
+// advise adds the command that resumes a study that was stopped.
 func (o *options) advise(err error) error {
 	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
 		f.Hint = fmt.Sprintf("resume with: merit sweep -c %s --out %s", console.Quote(o.Study), console.Quote(o.Out))
@@ -144,7 +144,7 @@ func (o *options) print(r *sweep.Results) error {
 	return o.finished(r, filepath.Join(o.Out, sweeppage.HTMLFile))
 }
 
-// finished says how much of the study a page is made of, and where it is.
+// finished prints how much of the study a page covers, and its path.
 func (o *options) finished(r *sweep.Results, page string) error {
 	if o.host.Global.JSON {
 		return nil

@@ -76,7 +76,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	return s.Serve(cmd.Context())
 }
 
-// ready says where the pages are.
+// ready prints the address of the pages.
 func (o *options) ready(s *ui.Server) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
