@@ -66,7 +66,7 @@ wheel: ## Build dist/merit_rl-*.whl: the Python package with the command and the
 # Of a commit without changes; make release SNAPSHOT=1 takes the folder as it is.
 # PLATFORMS="linux/amd64 linux/arm64" makes fewer than four.
 # SIGN=file is the private OpenSSH key that signs SHA256SUMS.
-release: ## Build what a release consists of: make release VERSION=v0.1.0 (docs/releases.md)
+release: ## Build all files of a release: make release VERSION=v0.1.0 (docs/releases.md)
 	$(RELEASE) -version "$(VERSION)" $(if $(SNAPSHOT),-snapshot) -platforms "$(PLATFORMS)" $(if $(SIGN),-sign "$(SIGN)")
 	@ls -sh dist
 
@@ -127,7 +127,7 @@ bench: build ## Measure the figures of docs/performance.md: 7 minutes on a quiet
 	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance.md.tmpl docs/performance.md
 	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance-training.md.tmpl docs/performance-training.md
 
-# The learner beside PyTorch's, by network, minibatch and threads. Once the
+# The learner compared with PyTorch's, by network, minibatch and threads. Once the
 # environment is there, make bench measures them too.
 TORCH := $(abspath runs/torch/bin/python)
 .PHONY: bench-torch
@@ -167,7 +167,7 @@ faults-fleet: ## Inject every fault into a fleet and write the table of docs/fle
 soak-serve: build ## Attack a server as one tenant and measure what another notices: 3 minutes
 	$(GO) run ./cmd/internal/siege
 
-##@ Keep up
+##@ Maintain
 generate: ## Run go generate
 	$(GO) generate ./...
 

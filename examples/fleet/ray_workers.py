@@ -2,8 +2,8 @@
 
     python ray_workers.py 8 --join tls://10.0.0.5:4222 --key /shared/worker.key --ca /shared/server.pem
 
-Each actor holds one `merit fleet worker`, on as many processors as --cpus says. What
-follows the number of workers goes to `merit fleet worker` as it is. Ctrl-C drains them.
+Each actor holds one `merit fleet worker`, on as many CPUs as --cpus says. The
+arguments after the number of workers go to `merit fleet worker` unchanged. Ctrl-C drains them.
 """
 
 import argparse
