@@ -34,7 +34,7 @@ asks for a key:
 
   pairs    1 the left is better   2 the right is better   = neither
   thumbs   1 good                 2 not good
-  both     s skip   u undo the last answer   f show all   q quit
+  both     s skip   u answer the previous question again   f show all   q quit
 
 It saves each answer at once, and a rater who returns continues where they left off. All
 raters see the same traces in the same order. The query selects the traces, as in
