@@ -160,7 +160,7 @@ func trajectoryFiles(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no trajectories", Hint: "check the section save of the configuration, which determines what a run keeps"}
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no trajectories", Hint: "check the save section of the configuration, which determines what a run keeps"}
 	}
 	sort.Slice(files, func(i, j int) bool {
 		a, b := filepath.Base(files[i]), filepath.Base(files[j])

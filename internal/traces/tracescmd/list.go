@@ -41,7 +41,7 @@ func (p *place) list(found store.Page) error {
 		t.Add(h.ID, h.Start.UTC().Format(time.DateTime), took(h.End.Sub(h.Start)), short(h.Agent), short(h.Task), string(h.Status), strconv.Itoa(h.Spans), strconv.Itoa(h.Errors), number(h.Reward))
 	}
 	if len(t.Rows) == 0 {
-		_, err := fmt.Fprintf(p.host.Stderr, "no trace of %s matches the query\n", terminal.Clean(p.where()))
+		_, err := fmt.Fprintf(p.host.Stderr, "no trace in %s matches the query\n", terminal.Clean(p.where()))
 		return err
 	}
 	if err := t.Write(p.host.Stdout); err != nil || found.Next == "" {
