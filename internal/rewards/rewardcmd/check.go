@@ -150,7 +150,7 @@ func (d described) Info() reward.Info { return d.info }
 
 // alone checks a function that takes lists but is called with one trajectory: it scores the
 // fixtures of each file in one call and requires the same scores. A reward that compares
-// trajectories gives each the same score if it sees it alone.
+// trajectories fails this: alone, each trajectory gets the same score.
 func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, first checkRun) (differs, err error) {
 	e := first.reward.Entry
 	if e == nil || !e.Lists || first.reward.Group {
@@ -273,7 +273,7 @@ func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFil
 			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
 				problems = append(problems, &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
-					Hint: inFull(t.ID) + "shows the full result" + f.others(),
+					Hint: "show the full result with " + inFull(t.ID) + f.others(),
 				})
 			}
 			problems = append(problems, o.differs(f, t, k, i, runs))
