@@ -53,7 +53,7 @@ with the weighted totals. Code runs in the sandbox, fresh for each output. A rul
 fails shows its outcome, such as out_of_fuel, and its output has no total. With --against,
 another rubric judges the same outputs, and eval shows how far both agree.
 
-The judge of a configuration's dual reward (-c) or a script (--judge) answers questions;
+The judge of a configuration's rubric reward (-c) or a script (--judge) answers questions;
 without one, questions have no score. The workflow is a JSON file:
 {"task": …, "inputs": […], "outputs": [{"worker": …, "resources": [{"name", "kind",
 "text"}]}]}. If a rule has no score for some output, the exit code is 9.`,
@@ -125,7 +125,7 @@ func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 		}
 		if !found {
 			return nil, cfg.Places.Explain("", &fault.Error{
-				Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "the configuration has no dual reward",
+				Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "the configuration has no rubric reward",
 				Hint: "name a configuration with rewards: [{module: …, rubric: {}}], or omit --config",
 			})
 		}
