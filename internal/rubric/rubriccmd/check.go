@@ -64,11 +64,11 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 it leaves out criteria, shifts weights, adds criteria of others, and adds rules that say
 the opposite, always hold or crash. The configuration's reward then scores each rubric.
 
-Check measures how good a rubric is on other work for the same stakeholder than the work
-that the reward sees: how well the rubric orders outputs as the truth does, and how near
-its totals are. It prints how the reward correlates with this quality: Pearson and
-Spearman over all rubrics, and Spearman within each case, which is what a learner sees
-that compares episodes of one start. Each has a 95 % interval, for which all cases of a
+Check measures the quality of a rubric on work for the same stakeholder that the reward
+does not see: how well the rubric orders outputs as the truth does, and how close its
+totals are. It prints how the reward correlates with this quality: Pearson and Spearman
+over all rubrics, and Spearman within each case, which is what training sees when it
+compares episodes from one start. Each has a 95 % interval, for which all cases of a
 stakeholder count as one.
 
 Do not train on a reward if the lower end of either Spearman interval for the order is not
@@ -82,7 +82,7 @@ nothing. In both cases the exit code is 5. The configuration's policy plays no r
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 	if !(o.Above >= -1 && o.Above < 1) {
-		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is not a correlation that a reward can pass", o.Above)
+		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is not a correlation that a reward can exceed", o.Above)
 	}
 	s, err := o.open(cmd)
 	if err != nil {

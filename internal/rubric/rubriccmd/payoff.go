@@ -29,12 +29,12 @@ func newPayoffCmd(h *console.Host) *cobra.Command {
 		Short: "Show what a reward pays for honest rubrics, policies and cheats",
 		Long: `Payoff shows what the configuration's reward pays, in the same episodes, for the
 stakeholders' own rubrics, for edited versions of them, for what policies write, and for
-cheats. A cheat is a JSON file, or one of a folder of .json files, with what somebody would
-like to be paid for: {"rubric": …, "attempts": 1, "questions": […]}. In its questions,
-{brief} means what the stakeholder says at first, and {task} the task.
+cheats. A cheat is a JSON file, or one of a folder of .json files, with what an agent could
+write to cheat the reward: {"rubric": …, "attempts": 1, "questions": […]}. In its
+questions, the stakeholder's first message replaces {brief}, and the task replaces {task}.
 
 The mark is an honest, mediocre rubric: the heavier half of the criteria, with equal
-weights. Payoff compares each with the mark case by case, with 95 % intervals for which
+weights. Payoff compares all others with the mark case by case, with 95 % intervals for which
 all cases of a stakeholder count as one. If a cheat earns more than the mark, the reward
 can be cheated, and the exit code is 5.`,
 		Example: "  merit rubric payoff -c examples/rubric/train.yaml examples/rubric/cheats\n" +
