@@ -38,7 +38,7 @@ file, and the line, or the trajectory, step and field, with both values. A run t
 not finished, or that an earlier version created, has no digests of its files; verify
 reports that.
 
-Verify takes run directories. Files that eval, rollout and evaluate write have no
+Verify takes run directories. Files that eval, rollout and policy measure write have no
 digests: create them again, and compare the two with merit reward diff.
 
 Digests find damage and careless changes. A person who changes a file can also write

@@ -1,5 +1,5 @@
 // Package runscmd implements the commands that use a training configuration, such as train,
-// evaluate, rollout, validate and promote.
+// rollout, validate and policy measure.
 package runscmd
 
 import (
