@@ -172,7 +172,7 @@ func (v *verification) frames(file string) (checked string, err error) {
 	}
 	if v.finished && checked != "" { // a stopped run may have more, which a resume truncates
 		if more, _ := io.Copy(io.Discard, f); more > 0 {
-			v.find(file, recompute.Difference{Field: "bytes behind the last iteration", Stored: fmt.Sprint(more), Computed: "0 by " + run.MetricsFile})
+			v.find(file, recompute.Difference{Field: "bytes after the last iteration", Stored: fmt.Sprint(more), Computed: "0 by " + run.MetricsFile})
 		}
 	}
 	return checked, nil

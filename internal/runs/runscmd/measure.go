@@ -68,7 +68,7 @@ func (o *measureOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.Out == "-" {
-		return console.Usage(cmd, "use --json, which prints the measurement", "--out names a file")
+		return console.Usage(cmd, "use --json, which prints the measurement", "--out must name a file, not -")
 	}
 	if o.Out != "" {
 		if _, err := os.Stat(filepath.Dir(o.Out)); err != nil {
