@@ -79,8 +79,8 @@ type OffPolicy struct {
 	Bounded   float64 `json:"bounded"`   // share of decisions whose weight was clipped
 }
 
-// Rollout describes the episodes an iteration learned from; unscored ones
-// count in Discarded only.
+// Rollout describes the episodes an iteration learned from; unscored, resampled and
+// stale ones count in Discarded only.
 type Rollout struct {
 	Success   float64        `json:"success"`             // share of scored episodes that succeeded
 	Return    float64        `json:"return"`              // mean sum of base rewards of an episode
@@ -89,8 +89,21 @@ type Rollout struct {
 	Steps     int            `json:"steps"`               // steps of the scored episodes
 	Stops     map[string]int `json:"stops"`               // trajectories with this reason to stop (rl.StopReason)
 	Invalid   float64        `json:"invalid_actions"`     // share of steps with an invalid action
-	Discarded int            `json:"discarded,omitempty"` // episodes that were unscored or resampled away
-	Stale     int            `json:"stale,omitempty"`     // steps whose weights were too old to learn from
+	Discarded int            `json:"discarded,omitempty"` // episodes that were unscored, resampled away or dropped as stale
+
+	// Of the groups that were dropped because the weights that decided a step were too
+	// old to learn from. Short and long, low and high are relative to the means of all
+	// played episodes.
+
+	Stale         int     `json:"stale,omitempty"`          // steps of the groups that were dropped as stale
+	StaleGroups   int     `json:"stale_groups,omitempty"`   // groups that were dropped as stale
+	StaleEpisodes int     `json:"stale_episodes,omitempty"` // episodes of these groups
+	StaleLength   float64 `json:"stale_length,omitempty"`   // mean steps of a stale episode
+	StaleScore    float64 `json:"stale_score,omitempty"`    // mean score of a stale episode
+	StaleShort    float64 `json:"stale_short,omitempty"`    // share dropped of the episodes of at most mean length
+	StaleLong     float64 `json:"stale_long,omitempty"`     // share dropped of the longer episodes
+	StaleLow      float64 `json:"stale_low,omitempty"`      // share dropped of the episodes of at most mean score
+	StaleHigh     float64 `json:"stale_high,omitempty"`     // share dropped of the episodes with a higher score
 }
 
 // Advantage describes the credit an iteration assigned.

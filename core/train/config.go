@@ -66,7 +66,7 @@ type Config struct {
 	// is that of the entropy bonus, and they are often most of a batch.
 	SkipZero bool `yaml:"skip_zero" json:"skip_zero"`
 	// MaxStaleness is how many updates old the weights that decided a step may be.
-	// Training ignores older steps.
+	// Training drops the whole group of an older step before it computes advantages.
 	MaxStaleness int `yaml:"max_staleness" json:"max_staleness" jsonschema:"minimum=0" hint:"use 0 (only the newest weights) or more"`
 	// Restarts is how often Merit reopens a policy that was lost (its process or its
 	// engine) and resumes the run from the last checkpoint.

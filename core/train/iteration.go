@@ -20,6 +20,7 @@ type iteration struct {
 	line   run.Iteration     // of the metrics
 	cursor run.Cursor        // the state of the run after it
 	starts run.EpisodeStarts // where its episodes began
+	stale  staleness         // which of them were too old to learn from
 	kept   []*rl.Trajectory  // the episodes that trajectories/ keeps
 
 	// Times are written only to "time" fields.
@@ -56,9 +57,10 @@ func (it *iteration) played(p *Played) {
 
 // learned fills the line from the batch of an iteration and the learner's
 // statistics. played is the number of collected episodes, including those that
-// resampling dropped.
+// dropped as stale or resampled away.
 func (it *iteration) learned(b *credit.Batch, played int, c Config, u *policy.Stats) {
 	it.line.Rollout = rolloutMetrics(b, played, c)
+	it.stale.describe(it.line.Rollout)
 	it.line.Outcomes = map[string]int{}
 	for _, n := range b.Counts() {
 		it.line.Outcomes[string(n.Outcome)] = n.N

@@ -66,6 +66,9 @@ type mean struct{ sum, n float64 }
 
 func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
 
+// value returns the mean; it is 0 if nothing was added.
+func (m mean) value() float64 { return m.sum / max(m.n, 1) }
+
 // estimates are estimates of the value of states, from the batch itself.
 type estimates struct {
 	b      *credit.Batch
@@ -110,8 +113,8 @@ func (e estimates) of(row int) []slog.Attr {
 	case !e.b.Rows.Scored[row]:
 		return nil
 	case a >= 0:
-		return value(e.states[a].sum/e.states[a].n, "state")
+		return value(e.states[a].value(), "state")
 	}
 	g := e.groups[e.b.Rows.Group[row]]
-	return value(g.sum/g.n, "group")
+	return value(g.value(), "group")
 }

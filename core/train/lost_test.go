@@ -10,7 +10,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
@@ -118,40 +117,5 @@ func TestLostForGood(t *testing.T) {
 			require.Equal(t, c.want, *opened)
 			require.Equal(t, *opened, *closed)
 		})
-	}
-}
-
-// aged is a policy whose decisions come from weights of some updates ago.
-type aged struct {
-	policy.Learner
-	lag uint64
-}
-
-func (a aged) Act(ctx context.Context, o []policy.Observation, d []policy.Decision) error {
-	err := a.Learner.Act(ctx, o, d)
-	for i := range d {
-		d[i].Lag = min(a.lag, a.Version())
-	}
-	return err
-}
-
-// Promise: nothing is learned from steps of weights that are too old, and they are
-// counted.
-func TestStaleSteps(t *testing.T) {
-	testneeds.NotShort(t)
-	for most, stale := range map[int]bool{1: true, 2: false} {
-		d, s := deps(), settings()
-		d.OpenPolicy = func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error) {
-			l, err := network(nil)(ctx, spec, updates)
-			return aged{l, 2}, err
-		}
-		s.Train.MaxStaleness, s.Train.Iterations = most, 4
-		path := t.TempDir()
-		_, err := trainIn(t.Context(), t, path, s, d, false)
-		require.NoError(t, err)
-		metrics, err := run.ReadMetrics(path)
-		require.NoError(t, err)
-		require.Equal(t, stale, metrics[4].Rollout.Stale == metrics[4].Rollout.Steps)
-		require.Equal(t, stale, metrics[4].Update.Minibatches == 0)
 	}
 }

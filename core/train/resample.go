@@ -10,13 +10,13 @@ import (
 )
 
 // resample drops the groups whose members all have the same score, from which a
-// comparison learns nothing, and collects others instead, as often as the
-// settings allow. If the scores differ in no group, it keeps the first groups,
-// so that an iteration always has rows.
+// comparison learns nothing, and collects others instead of those and of groups that
+// were too old, as often as the settings allow. If the scores differ in no group, it
+// keeps the first groups, so that an iteration has rows.
 //
 // Source: dynamic sampling of DAPO, arXiv 2503.14476, Section 3.2.
 func (l *loop) resample(ctx context.Context, it *iteration, first credit.Scored) (credit.Scored, error) {
-	want := len(first.Groups)
+	want := l.s.Rollout.Groups
 	kept := varied(first)
 	for round := 1; round <= l.s.Train.Resample && len(kept.Groups) < want; round++ {
 		more, err := l.collect(ctx, it, round)

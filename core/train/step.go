@@ -40,10 +40,6 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	t.Align = batch.Aligning.Seconds()
 	t.Advantage -= t.Align
 
-	stale := 0
-	if l.recorded == nil { // recordings correct for their age themselves
-		stale = dropStale(batch, l.learner.Version(), l.s.Train.MaxStaleness)
-	}
 	stats, err := l.learn(ctx, it, batch)
 	if err != nil {
 		return nil, err
@@ -55,7 +51,7 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 
 	before := l.cursor.Episodes
 	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train, &stats)
-	it.line.Rollout.Stale = stale
+	l.logStale(ctx, it)
 	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
 	it.lap(&t.Record, &cpu.Record)
 
@@ -70,8 +66,8 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	return it, nil
 }
 
-// collect plays and scores the groups of an iteration. Round 0 is the first;
-// later rounds replace groups.
+// collect plays and scores the groups of an iteration, and drops those that are too old
+// to learn from. Round 0 is the first; later rounds replace groups.
 func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Scored, error) {
 	plan := rollout.Plan{
 		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
@@ -83,7 +79,10 @@ func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Sc
 		return credit.Scored{}, err
 	}
 	it.played(p)
-	return p.Scored, nil
+	if l.recorded != nil { // recordings correct for their age themselves
+		return p.Scored, nil
+	}
+	return dropStale(p.Scored, l.learner.Version(), l.s.Train.MaxStaleness, &it.stale), nil
 }
 
 // learn updates the policy with a batch.
@@ -108,16 +107,4 @@ func skipZero(b *credit.Batch) {
 			b.Credit.Weight[i] = 0
 		}
 	}
-}
-
-// dropStale sets the weight of steps to 0 that were decided with weights more
-// than most updates older than version, and returns their number.
-func dropStale(b *credit.Batch, version uint64, most int) (n int) {
-	for i, s := range b.Steps {
-		if s.PolicyVersion+uint64(most) < version {
-			b.Credit.Weight[i] = 0
-			n++
-		}
-	}
-	return n
 }

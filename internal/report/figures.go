@@ -97,6 +97,17 @@ func figures(metrics []run.Iteration) []section {
 			one("Learning rate", number, func(r *run.Iteration) float64 { return r.Update.LearningRate }),
 		}},
 	}
+	if slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Rollout != nil && r.Rollout.StaleGroups > 0 }) {
+		all = append(all, section{"Stale groups", "Merit dropped groups in which weights older than train.max_staleness updates decided a step. Short and long, low and high are relative to the means of all played episodes: if the shares differ much, training sees an unrepresentative part of the tasks.", []chart{
+			one("Groups dropped", number, func(r *run.Iteration) float64 { return float64(r.Rollout.StaleGroups) }),
+			small("Dropped, by length", percent,
+				pick(metrics, "long", "a", func(r *run.Iteration) float64 { return r.Rollout.StaleLong }),
+				pick(metrics, "short", "b", func(r *run.Iteration) float64 { return r.Rollout.StaleShort })),
+			small("Dropped, by score", percent,
+				pick(metrics, "high", "a", func(r *run.Iteration) float64 { return r.Rollout.StaleHigh }),
+				pick(metrics, "low", "b", func(r *run.Iteration) float64 { return r.Rollout.StaleLow })),
+		}})
+	}
 	if !slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Update != nil && r.Update.Ratio != 0 }) {
 		return all
 	}
@@ -106,7 +117,6 @@ func figures(metrics []run.Iteration) []section {
 			pick(metrics, "mean", "b", func(r *run.Iteration) float64 { return r.Update.Drift })),
 		one("Learner ÷ sampler", number, func(r *run.Iteration) float64 { return r.Update.Ratio }),
 		one("Tokens with a gradient", number, func(r *run.Iteration) float64 { return float64(r.Update.Tokens) }),
-		one("Steps whose weights were too old", number, func(r *run.Iteration) float64 { return float64(r.Rollout.Stale) }),
 	}})
 }
 

@@ -107,6 +107,9 @@ func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
 	p.note = ""
 	if it.Rollout != nil {
 		p.note = fmt.Sprintf("success %s  return %.2f", terminal.Percent(it.Rollout.Success), it.Rollout.Return)
+		if n := it.Rollout.StaleGroups; n > 0 {
+			p.note += fmt.Sprintf("  %d stale groups dropped", n)
+		}
 	}
 	if it.Update != nil {
 		p.note += fmt.Sprintf("  KL %.3f  entropy %.2f", it.Update.KL, it.Update.Entropy)
