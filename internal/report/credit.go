@@ -1,13 +1,17 @@
 package report
 
 import (
+	"cmp"
+	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/recheck/explain"
+	"github.com/merit-rl/merit/internal/recheck/graphview"
 )
 
 // Limits of the explanation of a group; the rest is shown with its credit only.
@@ -16,6 +20,7 @@ const (
 	maxMembers    = 16
 	maxExplained  = 400 // steps
 	maxPeers      = 64  // of a state
+	maxDrawn      = 64  // graphs, of the steps with the largest A_S
 	noSuchEpisode = -1
 )
 
@@ -27,6 +32,7 @@ type group struct {
 	Checked int
 	Agree   int
 	Missing int
+	Drawn   int // steps with a drawing; the others have a smaller A_S, or no graph
 }
 
 // member is a trajectory of the group, with its place on the page.
@@ -51,7 +57,8 @@ type peer struct {
 // why has the parts of one step's advantage.
 type why struct {
 	*explain.Explanation
-	State int // the index of its anchor on the page; −1 means none
+	State   int           // the index of its anchor on the page; −1 means none
+	Drawing template.HTML // of the graph around the step; empty for estimators without one
 }
 
 // credited returns the saved episodes of the last iteration that has any: a whole group
@@ -132,7 +139,7 @@ func explained(b *explain.Batch, episodes []episode) *group {
 		}
 		return noSuchEpisode
 	}
-	anchors := map[int]int{}
+	anchors, all := map[int]int{}, []*why(nil)
 	for row := range min(b.Rows.Len(), maxExplained) {
 		e := b.Explain(row)
 		i := place(e.Trajectory)
@@ -156,8 +163,21 @@ func explained(b *explain.Batch, episodes []episode) *group {
 			w.State = n
 		}
 		episodes[i].Frames[e.Step].Why = w
+		all = append(all, w)
 	}
+	g.Drawn = draw(all)
 	return g
+}
+
+// draw draws the graphs around the steps whose A_S says most, and returns their number.
+func draw(all []*why) (drawn int) {
+	slices.SortStableFunc(all, func(a, b *why) int { return cmp.Compare(math.Abs(b.StepAdvantage), math.Abs(a.StepAdvantage)) })
+	for _, w := range all[:min(len(all), maxDrawn)] {
+		if w.Drawing = graphview.Draw(w.Explanation, nil); w.Drawing != "" {
+			drawn++
+		}
+	}
+	return drawn
 }
 
 func newAnchor(a *explain.Anchor, place func(string) int) anchor {

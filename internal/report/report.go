@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/recheck/graphview"
 	"github.com/merit-rl/merit/internal/rubric/view"
 	"github.com/merit-rl/merit/internal/runs/spent"
 )
@@ -75,7 +76,7 @@ type share struct {
 func load(dir string) (*page, error) {
 	p := &page{}
 	for file, to := range map[string]func(string){
-		"style.css": func(s string) { p.Style = template.CSS(s + view.Style) },
+		"style.css": func(s string) { p.Style = template.CSS(s + view.Style + graphview.Style) },
 		"script.js": func(s string) { p.Script = template.JS(s) },
 	} {
 		text, err := assets.ReadFile(file)

@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -179,6 +180,17 @@ func TestReportOfAWholeGroup(t *testing.T) {
 	require.Equal(t, 1, strings.Count(page, `<template id="anchor-`))
 	require.NotContains(t, page, hostile)
 	require.NotContains(t, page, "ZgotmplZ")
+
+	// The graph around a step is drawn for estimators that have one, and not for gigpo.
+	require.NotContains(t, page, "<svg class=\"graph-view\"")
+	config := filepath.Join(path, run.ConfigFile)
+	require.NoError(t, os.WriteFile(config, []byte("rollout: {members: 3}\nadvantage: {gamma: 0.5, estimator: graphgpo}"), 0o644))
+	html, err = report.Make(path)
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(html), "<svg class=\"graph-view\""))
+	require.Contains(t, string(html), "The graph is drawn for the 2 steps with the largest A<sub>S</sub>.")
+	require.NotContains(t, string(html), hostile)
+	require.NoError(t, os.WriteFile(config, []byte("rollout: {members: 3}\nadvantage: {gamma: 0.5}"), 0o644))
 
 	// A later iteration whose group is not whole, and whose numbers are not those.
 	for _, e := range members {

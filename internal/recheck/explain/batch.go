@@ -25,6 +25,8 @@ type Batch struct {
 	actions []string         // [rows]
 	saved   []*rl.Credit     // [rows]; nil where the file stores none
 	others  []other
+	near    *advantage.Result // see distances
+	places  map[place]int     // see positions
 }
 
 // estimate computes Result.

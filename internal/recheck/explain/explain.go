@@ -32,7 +32,7 @@ func (b *Batch) explain(row int) *Explanation {
 		e.Return = b.returnOf(row)
 		e.Episode, e.StepTerm = b.episodeTerm(row), b.stepTerm(row)
 		e.Levels, e.Deltas = b.levels(row, e.Episode), b.deltas(row)
-		e.GainTerm, e.Graph = b.gainTerm(row), b.graphOf(row)
+		e.GainTerm, e.Graph, e.Edges = b.gainTerm(row), b.graphOf(row), b.edges(row)
 		e.Anchor = b.anchor(row)
 		e.Others = b.underOtherSettings(row)
 		e.Differences = b.differences(row)

@@ -190,6 +190,52 @@ func TestByHand(t *testing.T) {
 	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "the learner ignores it")
 }
 
+// Promise: the graph of a hand-computed case. Members won (score 1) and late (0.5) succeed,
+// cut does not. From the hall, steps lead to the door (won, cut) and to the yard (late), and
+// cut ends there. The door is the last state of won and late: 1 step to a success.
+func TestGraphByHand(t *testing.T) {
+	for _, estimator := range []string{"graphgpo", "g2po", "gagpo"} {
+		b, err := explain.FromTrajectories(settings(func(c *advantage.Config) { c.Estimator = estimator }), "test", group())
+		require.NoError(t, err)
+		e := b.Explain(0)
+		require.Equal(t, []int{2, 1, 1}, []int{e.Graph.Before, e.Graph.After, e.Graph.Members}, estimator)
+		require.Equal(t, []explain.Hop{{Trajectory: "train-7-g0-won", Step: 1, Action: "to 1", State: "door"}}, e.Graph.Path)
+		require.Equal(t, "2 steps from this state, 1 after this step", e.Graph.Left())
+		places := map[string]explain.Edge{}
+		for i, edge := range e.Edges {
+			places[edge.Where()] = edge
+			require.True(t, i == 0 || edge.Value <= e.Edges[i-1].Value, estimator)
+		}
+		require.Len(t, places, 3)
+		door, yard, end := places["door"], places["yard"], places["the end, without success"]
+		require.Equal(t, []int{2, 2, 1, 1, 1, 1}, []int{door.Steps, door.Members, yard.Steps, yard.Members, end.Steps, end.Members})
+		require.Equal(t, []string{"1", "2", "no way"}, []string{door.Left(), yard.Left(), end.Left()})
+		require.True(t, door.Self && !yard.Self && !end.Self)
+		switch estimator {
+		case "graphgpo":
+			require.InDelta(t, 1, door.Next, 1e-15)
+			require.InDelta(t, 0.1, yard.Next, 1e-15)
+		case "g2po": // V of the door: (0.5·1 + 0.5²·0 + 0.5·0.5) / 3, the visit of cut counts as 0
+			require.InDelta(t, 0.25, door.Next, 1e-15)
+		}
+		require.Equal(t, "1 step from this state, and this step succeeded", b.Explain(1).Graph.Left())
+		require.Equal(t, "2 steps from this state, and no way is known after this step", b.Explain(4).Graph.Left())
+		lost := group()
+		for _, m := range lost {
+			if m.Evaluation != nil {
+				m.Evaluation.Score = 0
+			}
+		}
+		b, err = explain.FromTrajectories(settings(func(c *advantage.Config) { c.Estimator = estimator }), "test", lost)
+		require.NoError(t, err)
+		require.Equal(t, "no way to a success is known from this state", b.Explain(0).Graph.Left())
+	}
+	b, err := explain.FromTrajectories(settings(func(*advantage.Config) {}), "test", group())
+	require.NoError(t, err)
+	require.Nil(t, b.Explain(0).Graph)
+	require.Empty(t, b.Explain(0).Edges)
+}
+
 // Promise: stored numbers are compared bit for bit, and each difference is reported with both
 // values; the stored numbers stay unchanged.
 func TestDifferences(t *testing.T) {

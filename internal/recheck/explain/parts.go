@@ -110,11 +110,13 @@ type place struct{ trajectory, step int32 }
 
 // positions maps trajectory and step to the row.
 func (b *Batch) positions() map[place]int {
-	at := make(map[place]int, b.Rows.Len())
-	for i := range b.Rows.Trajectory {
-		at[place{b.Rows.Trajectory[i], b.Rows.Step[i]}] = i
+	if b.places == nil {
+		b.places = make(map[place]int, b.Rows.Len())
+		for i := range b.Rows.Trajectory {
+			b.places[place{b.Rows.Trajectory[i], b.Rows.Step[i]}] = i
+		}
 	}
-	return at
+	return b.places
 }
 
 // bootstraps reports whether the critic's estimate replaces the return after row i: only if

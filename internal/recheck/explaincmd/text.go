@@ -127,7 +127,7 @@ func (p *printer) graph(e *explain.Explanation) {
 	if g == nil {
 		return
 	}
-	p.title("the way to a success: %d steps from this state, %s", g.Before, g.Left())
+	p.title("the way to a success: %s", g.Left())
 	t := terminal.Table{Head: []string{"member", "step", "action", "state"}}
 	for i, hop := range g.Path {
 		if i >= shortPeers && !p.full {
@@ -138,7 +138,30 @@ func (p *printer) graph(e *explain.Explanation) {
 	if len(g.Path) > 0 {
 		p.table(t)
 	}
-	p.line("%s", g.Formula(e.Config))
+	p.edges(e)
+	if q := g.Formula(e.Config); q != "" {
+		p.line("%s", q)
+	}
+}
+
+// edges prints where the steps from the state lead.
+func (p *printer) edges(e *explain.Explanation) {
+	p.title("where the steps from this state lead")
+	t := terminal.Table{Head: []string{"next state", "action", "steps", "members", "to a success", e.NextName(), "A_S", ""}}
+	for i, edge := range e.Edges {
+		if i >= shortPeers && !p.full && !edge.Self {
+			continue
+		}
+		remark := ""
+		if edge.Self {
+			remark = "← this one"
+		}
+		t.Add(p.short(strings.ReplaceAll(edge.Where(), "\n", "⏎"), 1), p.short(strings.Join(edge.Actions, ", "), 1), strconv.Itoa(edge.Steps), strconv.Itoa(edge.Members), edge.Left(), explain.Number(edge.Next), explain.Signed(edge.Value), remark)
+	}
+	p.table(t)
+	if hidden := len(e.Edges) - len(t.Rows); hidden > 0 {
+		p.line("%s", p.style.Dim(fmt.Sprintf("… and %d more (--full)", hidden)))
+	}
 }
 
 // anchor prints the steps from the state; of is the value that they are compared by.

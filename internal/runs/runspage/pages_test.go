@@ -1,6 +1,7 @@
 package runspage
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -259,6 +260,31 @@ func TestGroupsAndStep(t *testing.T) {
 	tab.Ready()
 	tab.Press("]")
 	tab.Wait(`location.search.includes("iteration=26")`)
+}
+
+// Promise: with an estimator on a graph, the page of a step draws the graph around it: the own
+// edge is marked, names and numbers are those of the explanation, and a phone shows it whole.
+func TestGraphOfAStep(t *testing.T) {
+	dir := t.TempDir()
+	keptRun(t, filepath.Join(dir, "a"), nil)
+	path := filepath.Join(dir, "a", run.ConfigFile)
+	config, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes.Replace(config, []byte("estimator: gigpo"), []byte("estimator: graphgpo"), 1), 0o644))
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/step?run=a&iteration=24")
+	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("#graph g.own").length`))
+	own := browsertest.Eval[string](tab, `document.querySelector("#graph g.own").textContent`)
+	require.Contains(t, own, "← this step")
+	require.Contains(t, own, "A_S")
+	require.Contains(t, browsertest.Eval[string](tab, `document.querySelector("#graph desc").textContent`), "The way to a success: ")
+	require.Positive(t, browsertest.Eval[int](tab, `document.querySelectorAll("#graph .wall").length`))
+	tab.Screenshot("runs-step-graph")
+	tab.Width(390)
+	tab.Go("/step?run=a&iteration=24")
+	require.True(t, browsertest.Eval[bool](tab, `document.querySelector("#graph svg").getBoundingClientRect().right <= innerWidth`))
+	require.GreaterOrEqual(t, browsertest.Eval[float64](tab, `document.querySelector("#graph text").getBoundingClientRect().height`), 10.0)
+	tab.Screenshot("runs-step-graph-phone")
 }
 
 func trimPlus(text string) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/recheck/explain"
+	"github.com/merit-rl/merit/internal/recheck/graphview"
 	"github.com/merit-rl/merit/internal/rubric/view"
 	"github.com/merit-rl/merit/internal/ui"
 )
@@ -55,14 +56,14 @@ func Section(dir string) ui.Section {
 	}
 }
 
-// styled is the pages' files, with the style of rubrics added to their own.
+// styled is the pages' files, with the styles of rubrics and graphs added to their own.
 type styled struct{ fs.FS }
 
 // ReadFile implements fs.ReadFileFS.
 func (s styled) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(s.FS, name)
 	if name == "style.css" {
-		data = append(data, view.Style...)
+		data = append(append(data, view.Style...), graphview.Style...)
 	}
 	return data, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/recheck/explain"
+	"github.com/merit-rl/merit/internal/recheck/graphview"
 	"github.com/merit-rl/merit/internal/rubric/view"
 	"github.com/merit-rl/merit/internal/ui"
 )
@@ -29,6 +30,7 @@ type explained struct {
 	Hidden    int           // number of peers that are not shown
 	Disagree  int           // steps of the group whose stored numbers differ
 	Rubric    template.HTML // rubric written in the episode; empty if there is none
+	Drawing   template.HTML // of the graph around the step; empty for estimators without one
 }
 
 // Last returns the number of the last step.
@@ -82,7 +84,7 @@ func (o *pages) stepPage(r *http.Request) (ui.View, error) {
 	if v.After >= e.Steps {
 		v.After = -1
 	}
-	v.Disagree = e.Checked - e.Agree
+	v.Disagree, v.Drawing = e.Checked-e.Agree, graphview.Draw(e, ui.Visible)
 	v.tables(e)
 	if v.Rubric, err = written(k, e.Trajectory); err != nil {
 		return ui.View{}, err
