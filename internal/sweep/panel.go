@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/merit-rl/merit/core/stats"
@@ -62,6 +63,9 @@ type Difference struct {
 	// P is the p-value of Wilcoxon's signed-rank test of the means of seeds, exact and
 	// two-sided, without a correction for multiple comparisons.
 	P float64 `json:"p_value"`
+	// Adjusted is P after Holm's correction for all comparisons of the panel, on all its
+	// tasks (Holm 1979): a difference is significant at 5 % if it is below 0.05.
+	Adjusted float64 `json:"adjusted_p_value"`
 }
 
 // Clear reports whether an interval is on one side of 0: 1 above, -1 below, 0 if it
@@ -204,6 +208,24 @@ func (x sample) over(other sample) *Difference {
 		}
 	}
 	return d
+}
+
+// adjust sets the adjusted p-values of a panel.
+func adjust(p PanelResult) {
+	var family []*Difference
+	for _, b := range p.Tasks {
+		for _, r := range b.Rows {
+			if r.Difference != nil {
+				family = append(family, r.Difference)
+			}
+		}
+	}
+	slices.SortStableFunc(family, func(a, b *Difference) int { return cmp.Compare(a.P, b.P) })
+	least := 0.0
+	for i, d := range family {
+		least = max(least, min(1, d.P*float64(len(family)-i)))
+		d.Adjusted = least
+	}
 }
 
 func estimate(x []float64) Estimate {

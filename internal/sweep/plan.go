@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -13,34 +15,56 @@ import (
 // Run is one training of a study.
 type Run struct {
 	Task, Setting string
+	Choice        string // of a tuning run
 	Seed          int
 	Config        *merit.Config
 }
 
 // Name returns the path of the run in the study's folder.
 func (r Run) Name() string {
-	return filepath.Join("runs", r.Task, r.Setting, fmt.Sprintf("seed-%d", r.Seed))
+	seed := fmt.Sprintf("seed-%d", r.Seed)
+	if r.Choice != "" {
+		return filepath.Join("tuning", r.Task, r.Setting, r.Choice, seed)
+	}
+	return filepath.Join("runs", r.Task, r.Setting, seed)
 }
 
-// Plan returns every run of the study with its configuration after all overrides. It is
-// sorted by seed, so that an unfinished study has as many seeds of one setting as of
-// another. The error joins every problem of every configuration, each once.
+// Label names the run on the terminal.
+func (r Run) Label() string {
+	words := []string{r.Task, r.Setting, r.Choice, strconv.Itoa(r.Seed)}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// Plan returns every run of the study that the results use, with its configuration after all
+// overrides. It is sorted by seed, so that an unfinished study has as many seeds of one
+// setting as of another. The error joins every problem of every configuration, each once.
+// A study with tune must be one that [Study.Choose] returned.
 func (s *Study) Plan(overrides ...string) ([]Run, error) {
-	var plan []Run
+	return s.each(1, s.mostSeeds(), func(t Task, x Setting, seed int) ([]Run, error) {
+		if seed > s.seeds(x) {
+			return nil, nil
+		}
+		cfg, err := s.config(t, x, seed, slices.Concat(s.tuned[[2]string{t.Name, x.Name}].Set, overrides))
+		if err == nil {
+			err = reaches(t, cfg)
+		}
+		return []Run{{Task: t.Name, Setting: x.Name, Seed: seed, Config: cfg}}, err
+	})
+}
+
+// each joins the runs of every seed, task and setting, and every problem once.
+func (s *Study) each(first, last int, runs func(Task, Setting, int) ([]Run, error)) (plan []Run, err error) {
 	var problems []error
 	seen := map[string]bool{}
-	for seed := 1; seed <= s.mostSeeds(); seed++ {
+	for seed := first; seed <= last; seed++ {
 		for _, t := range s.Tasks {
 			for _, x := range s.Settings {
-				if seed > s.seeds(x) || len(x.Tasks) > 0 && !slices.Contains(x.Tasks, t.Name) {
+				if s.skips(x, t) {
 					continue
 				}
-				cfg, err := s.config(t, x, seed, overrides)
+				more, err := runs(t, x, seed)
 				if err == nil {
-					err = reaches(t, cfg)
-				}
-				if err == nil {
-					plan = append(plan, Run{Task: t.Name, Setting: x.Name, Seed: seed, Config: cfg})
+					plan = append(plan, more...)
 				} else if !seen[err.Error()] {
 					seen[err.Error()] = true
 					problems = append(problems, err)
@@ -49,6 +73,11 @@ func (s *Study) Plan(overrides ...string) ([]Run, error) {
 		}
 	}
 	return plan, errors.Join(problems...)
+}
+
+// skips reports whether a setting is not trained on a task.
+func (s *Study) skips(x Setting, t Task) bool {
+	return len(x.Tasks) > 0 && !slices.Contains(x.Tasks, t.Name)
 }
 
 // reaches rejects a budget that no run reaches: a table would show the last validation

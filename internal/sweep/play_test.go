@@ -157,3 +157,37 @@ func TestStudyRefuses(t *testing.T) {
 	_, err = sweep.Read(s, p, dir)
 	require.ErrorContains(t, err, "used other environment or reward code")
 }
+
+// Promise: the results have the choice that was better on the tuning seeds, and name it; a
+// choice that cannot learn loses to one that can.
+func TestTuningChooses(t *testing.T) {
+	testneeds.NotShort(t)
+	s, err := sweep.Load(write(t, `seeds: 1
+set: [train.iterations=12, train.evaluate_every=3, train.validation_episodes=64, train.test_episodes=16, rollout.groups=16, rollout.members=4]
+tasks: [{name: coin, config: base.yaml}]
+settings: [{name: gigpo}, {name: grpo, set: [advantage.estimator=grpo]}]
+tune: {seeds: 1, share: 1, choices: [{name: still, set: [ppo.learning_rate=1e-9]}, {name: moving, set: [ppo.learning_rate=2e-2]}]}
+`))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	tuning, err := s.Tuning()
+	require.NoError(t, err)
+	require.NoError(t, sweep.Play(t.Context(), tuning, sweep.Options{Dir: dir, Session: session}))
+	chosen, err := s.Choose(tuning, dir)
+	require.NoError(t, err)
+	plan, err := chosen.Plan()
+	require.NoError(t, err)
+	require.Len(t, plan, 2)
+	for _, r := range plan {
+		require.InDelta(t, 2e-2, r.Config.PPO.LearningRate, 0)
+	}
+	require.NoError(t, sweep.Play(t.Context(), plan, sweep.Options{Dir: dir, Session: session}))
+	results, err := sweep.Read(chosen, plan, dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"still", "moving"}, results.Choices)
+	require.Len(t, results.Tuned, 2)
+	for _, row := range results.Tuned {
+		require.Equal(t, "moving", row.Choice)
+		require.Greater(t, row.Means[1].Mean, row.Means[0].Mean)
+	}
+}

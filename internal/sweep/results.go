@@ -24,6 +24,8 @@ type Results struct {
 	Planned int           `json:"planned"` // runs
 	Tasks   []TaskResults `json:"tasks"`
 	Panels  []PanelResult `json:"panels"`
+	Choices []string      `json:"choices,omitempty"` // the names of what tuning chose from
+	Tuned   []Tuned       `json:"tuned,omitempty"`   // what it chose
 	Missing []string      `json:"missing,omitempty"` // runs that are not finished
 }
 
@@ -57,7 +59,10 @@ type Result struct {
 // Read collects the finished runs of plan in dir and compares them. It returns an error
 // if runs of the same task used different environments or rewards.
 func Read(s *Study, plan []Run, dir string) (*Results, error) {
-	r := &Results{Title: s.Title, Planned: len(plan)}
+	r := &Results{Title: s.Title, Planned: len(plan), Tuned: s.choices}
+	if s.Tune != nil {
+		r.Choices = names(s.Tune.Choices, func(x Choice) string { return x.Name })
+	}
 	var problems []error
 	for _, t := range s.Tasks {
 		task := TaskResults{Name: t.Name, Title: t.Title, Budgets: t.Budgets}
@@ -89,6 +94,9 @@ func Read(s *Study, plan []Run, dir string) (*Results, error) {
 	}
 	for _, p := range s.Panels {
 		r.Panels = append(r.Panels, s.compare(p, r.Tasks))
+	}
+	for _, p := range r.Panels {
+		adjust(p)
 	}
 	return r, nil
 }

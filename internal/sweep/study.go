@@ -36,8 +36,12 @@ type Study struct {
 	// Page is a template of the page, relative to the file; empty uses a page with
 	// every table and picture.
 	Page string `yaml:"page"`
+	// Tune, if set, chooses overrides for every setting first, with other seeds.
+	Tune *Tune `yaml:"tune"`
 
-	dir string // folder of the file
+	dir     string // folder of the file
+	tuned   map[[2]string]Choice
+	choices []Tuned
 }
 
 // Task is a configuration to train.
@@ -171,6 +175,9 @@ func (s *Study) Validate() []error {
 			p.OneOf(at+"against", x.Against, x.Settings...)
 		}
 		p.OneOf(at+"measure", x.Measure, Measures()...)
+	}
+	if s.Tune != nil {
+		s.Tune.validate(&p, s)
 	}
 	return p
 }

@@ -101,3 +101,32 @@ func TestBudgetBeyondRun(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// Promise: every setting has the same choices, on seeds that no result uses and for a share
+// of the budget; what a choice sets comes after what the setting sets.
+func TestTuningPlan(t *testing.T) {
+	s, err := sweep.Load(write(t, text+"tune: {seeds: 2, share: 0.5, set: [train.test_episodes=8], choices: [{name: low}, {name: high, set: [ppo.learning_rate=1e-2]}]}\n"))
+	require.NoError(t, err)
+	plan, err := s.Tuning()
+	require.NoError(t, err)
+	require.Len(t, plan, 2*2*3, "seeds × choices × settings on tasks")
+	for i, r := range plan {
+		require.Equal(t, 1001+i/6, r.Seed)
+		require.Equal(t, uint64(r.Seed), r.Config.Seed)
+		require.Equal(t, map[string]int{"long": 2, "short": 1}[r.Task], r.Config.Train.Iterations)
+		require.Equal(t, 8, r.Config.Train.TestEpisodes)
+		require.InDelta(t, map[string]float64{"low": 5e-3, "high": 1e-2}[r.Choice], r.Config.PPO.LearningRate, 0)
+	}
+	require.Equal(t, "tuning/long/gigpo/high/seed-1001", filepath.ToSlash(plan[1].Name()))
+	require.Equal(t, "long gigpo high 1001", plan[1].Label())
+	_, err = s.Choose(plan, t.TempDir())
+	require.ErrorContains(t, err, "12 of 12 tuning runs are not finished")
+	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Missing))
+
+	_, err = sweep.Load(write(t, text+"tune: {seeds: 0, share: 2, choices: [{name: a/b}]}\n"))
+	for _, problem := range []string{"tune.seeds: 0", "tune.share: 2", "tune.choices[0].name"} {
+		require.ErrorContains(t, err, problem)
+	}
+	_, err = sweep.Load(write(t, "seeds: 1001\ntasks: [{name: a, config: base.yaml}]\nsettings: [{name: x}]\ntune: {seeds: 1, share: 1, choices: [{name: a}]}\n"))
+	require.ErrorContains(t, err, "use at most 1000 seeds: tuning has the others")
+}

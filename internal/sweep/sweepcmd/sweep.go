@@ -39,6 +39,9 @@ prints a table: the mean success over the learning curve (the area under it), su
 fixed budgets of environment steps, and each setting against one of them, seed by seed,
 with 95 % intervals.
 
+If the study has a section tune, Sweep first trains every setting with each of its choices,
+on seeds that no result uses, and continues with the best.
+
 With --report, it trains nothing. It writes a Markdown page, and its pictures into a folder
 of the same name, from the finished runs.`,
 		Example: "  merit sweep -c examples/study/gigpo.yaml --out runs/study --parallel 2\n  merit sweep -c examples/study/gigpo.yaml --out runs/study --report study.md",
@@ -62,12 +65,12 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := study.Plan(o.Set...)
+	study, plan, err := o.plan(cmd, study)
 	if err != nil {
 		return err
 	}
 	if o.Report == "" {
-		if err := o.play(cmd, plan); err != nil {
+		if err := o.play(cmd, "sweep", plan); err != nil {
 			return console.Resumable(cmd, err)
 		}
 	}
@@ -94,9 +97,31 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	return o.print(results)
 }
 
-// play trains the unfinished runs and shows the progress.
-func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
-	progress := o.host.Progress("sweep", "runs", int64(len(plan)))
+// plan returns the study with its choices and the runs of its results. It trains the runs
+// that choose, except for a report.
+func (o *options) plan(cmd *cobra.Command, study *sweep.Study) (*sweep.Study, []sweep.Run, error) {
+	if _, err := study.Plan(o.Set...); err != nil { // before hours of tuning
+		return nil, nil, err
+	}
+	tuning, err := study.Tuning(o.Set...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(tuning) > 0 && o.Report == "" {
+		if err := o.play(cmd, "tuning", tuning); err != nil {
+			return nil, nil, console.Resumable(cmd, err)
+		}
+	}
+	if study, err = study.Choose(tuning, o.Out); err != nil {
+		return nil, nil, err
+	}
+	plan, err := study.Plan(o.Set...)
+	return study, plan, err
+}
+
+// play trains the unfinished runs of plan and shows the progress.
+func (o *options) play(cmd *cobra.Command, what string, plan []sweep.Run) error {
+	progress := o.host.Progress(what, "runs", int64(len(plan)))
 	defer progress.Close()
 	return sweep.Play(cmd.Context(), plan, sweep.Options{
 		Dir: o.Out, Parallel: o.Parallel,
@@ -106,7 +131,7 @@ func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
 		Progress: func(s sweep.State) {
 			var note []string
 			for _, r := range s.Running {
-				note = append(note, fmt.Sprintf("%s %s %d: %.0f %%", r.Task, r.Setting, r.Seed, 100*r.Share))
+				note = append(note, fmt.Sprintf("%s: %.0f %%", r.Label(), 100*r.Share))
 			}
 			progress.Set(int64(s.Done), strings.Join(note, "  "))
 		},

@@ -70,20 +70,34 @@ func Cells(b sweep.Beside, measure string) (head []string, rows [][]string) {
 			versus = "mean against " + r.Title
 		}
 	}
-	head = append(head, versus, "seeds ahead", "p", "test, best checkpoint", "alone in anchor")
+	head = append(head, versus, "seeds ahead", "p", "p (Holm)", "test, best checkpoint", "alone in anchor")
 	for _, r := range b.Rows {
 		row := []string{r.Title, strconv.Itoa(len(b.Seeds)), interval(r.Mean, show)}
 		for _, e := range r.At {
 			row = append(row, interval(e, show))
 		}
-		difference, ahead, p := "", "", ""
+		difference, ahead, p, adjusted := "", "", "", ""
 		if d := r.Difference; d != nil {
 			difference, ahead = points(d.Mean, measure), fmt.Sprintf("%d of %d", d.Won, len(b.Seeds))
-			p = fmt.Sprintf("%.2g", d.P)
+			p, adjusted = fmt.Sprintf("%.2g", d.P), fmt.Sprintf("%.2g", d.Adjusted)
 		}
-		rows = append(rows, append(row, difference, ahead, p, interval(r.Test, Shower(sweep.Success)), anchors(r)))
+		rows = append(rows, append(row, difference, ahead, p, adjusted, interval(r.Test, Shower(sweep.Success)), anchors(r)))
 	}
 	return used(head, rows)
+}
+
+// Choices returns the table of what tuning chose: a row for each setting on each task, with the
+// mean of the curve of each choice. It is empty if the study has no tuning.
+func Choices(r *sweep.Results) (head []string, rows [][]string) {
+	head = append([]string{"task", "setting", "chosen"}, r.Choices...)
+	for _, t := range r.Tuned {
+		row := []string{t.Task, t.Setting, t.Choice}
+		for _, e := range t.Means {
+			row = append(row, Shower(sweep.Success)(e.Mean))
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
 }
 
 // used removes the columns that are empty in every row.

@@ -39,10 +39,11 @@ func HTML(r *sweep.Results) ([]byte, error) {
 		}
 		panels = append(panels, shown)
 	}
+	head, choices := Choices(r)
 	t, err := template.New("study").Parse(study)
 	var out bytes.Buffer
 	if err == nil {
-		err = t.Execute(&out, map[string]any{"Results": r, "Panels": panels, "Done": r.Planned - len(r.Missing)})
+		err = t.Execute(&out, map[string]any{"Results": r, "Panels": panels, "ChoicesHead": head, "Choices": choices, "Done": r.Planned - len(r.Missing)})
 	}
 	if err != nil {
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "cannot create the page", Err: err, Hint: "please report it"}

@@ -33,6 +33,8 @@ var standard string
 //	{{standing "PANEL" "TASK" "SETTING"}}    ahead, behind or level, by the interval of that
 //	{{alone "PANEL" "TASK" "SETTING"}}       share of steps alone in their anchor group
 //	{{seeds "PANEL" "TASK"}}                 how many seeds each of them has
+//	{{adjusted "PANEL" "TASK" "SETTING"}}    the p-value of that, after Holm's correction
+//	{{choices}}                              what tuning chose, and from which values
 //	{{steps N}}                              a number of steps, such as 250 k
 //
 // A value that is not trained yet is a dash. A name that is not in the study is an
@@ -99,7 +101,7 @@ func (w *writer) functions() template.FuncMap {
 		}
 	}
 	return template.FuncMap{
-		"table": w.table, "steps": func(n int) string { return Steps(float64(n)) },
+		"table": w.table, "choices": w.choices, "steps": func(n int) string { return Steps(float64(n)) },
 		"curves": func(panel, task string) (string, error) { return w.picture("curves", panel, task, Curves) },
 		"areas":  func(panel, task string) (string, error) { return w.picture("areas", panel, task, Areas) },
 		"seeds": func(panel, task string) (int, error) {
@@ -111,6 +113,7 @@ func (w *writer) functions() template.FuncMap {
 		"test":     value(func(_ sweep.PanelResult, r sweep.Row) string { return interval(r.Test, Shower("")) }),
 		"alone":    value(func(_ sweep.PanelResult, r sweep.Row) string { return anchors(r) }),
 		"against":  value(func(p sweep.PanelResult, r sweep.Row) string { return against(p, r) }),
+		"adjusted": value(func(_ sweep.PanelResult, r sweep.Row) string { return adjusted(r) }),
 		"standing": value(func(_ sweep.PanelResult, r sweep.Row) string { return standing(r) }),
 	}
 }
@@ -120,6 +123,13 @@ func against(p sweep.PanelResult, r sweep.Row) string {
 		return "–"
 	}
 	return points(r.Difference.Mean, p.Measure)
+}
+
+func adjusted(r sweep.Row) string {
+	if r.Difference == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.2g", r.Difference.Adjusted)
 }
 
 // standing describes the interval of the difference in one word.
@@ -156,7 +166,19 @@ func (w *writer) table(panel, task string) (string, error) {
 	if err != nil || len(b.Rows) == 0 {
 		return "No runs yet.", err
 	}
-	head, rows := Cells(b, p.Measure)
+	return markdown(Cells(b, p.Measure)), nil
+}
+
+func (w *writer) choices() string {
+	head, rows := Choices(w.results)
+	if len(rows) == 0 {
+		return "Nothing was tuned."
+	}
+	return markdown(head, rows)
+}
+
+// markdown returns a table.
+func markdown(head []string, rows [][]string) string {
 	var out strings.Builder
 	line := func(cells []string) {
 		for i, c := range cells { // a title may contain the cell separator
@@ -169,7 +191,7 @@ func (w *writer) table(panel, task string) (string, error) {
 	for _, r := range rows {
 		line(r)
 	}
-	return strings.TrimSuffix(out.String(), "\n"), nil
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 type draw func(title string, rows []sweep.Row, show func(float64) string) []byte

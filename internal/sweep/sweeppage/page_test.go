@@ -30,9 +30,10 @@ func study() *sweep.Results {
 		return r
 	}
 	first, second := row("a", "A", 0.5), row("b", "B <&>", 0.6)
-	second.Difference = &sweep.Difference{Mean: sweep.Estimate{Mean: 0.1, Low: 0.08, High: 0.12}, Last: estimate(0.1), Won: 4, P: 0.125}
+	second.Difference = &sweep.Difference{Mean: sweep.Estimate{Mean: 0.1, Low: 0.08, High: 0.12}, Last: estimate(0.1), Won: 4, P: 0.125, Adjusted: 0.25}
 	return &sweep.Results{
 		Title: "T <&>", Planned: 9, Missing: []string{"runs/x"},
+		Choices: []string{"low", "high"}, Tuned: []sweep.Tuned{{Task: "t", Setting: "a", Choice: "high", Means: []sweep.Estimate{estimate(0.2), estimate(0.5)}}},
 		Tasks: []sweep.TaskResults{{Name: "t"}, {Name: "later"}},
 		Panels: []sweep.PanelResult{{Name: "p", Title: "P", Measure: sweep.Success, Tasks: []sweep.Beside{
 			{Task: "t", Title: "Task <&>", Budgets: []int{1000, 2_000_000}, Against: "a", Seeds: []int{1, 2, 3, 4}, Rows: []sweep.Row{first, second}},
@@ -49,17 +50,21 @@ func TestTemplate(t *testing.T) {
 {{curves "p" "t"}}{{areas "p" "t"}}{{curves "p" "later"}}
 {{table "p" "t"}}
 {{table "p" "later"}}
+{{adjusted "p" "t" "b"}} {{choices}}
 `), 0o600))
 	require.NoError(t, sweeppage.Write(out, source, study()))
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Equal(t, `9 50.0 % [49.0, 52.0] 70.0 % [69.0, 72.0] +10.0 [+8.0, +12.0] ahead – 4 2 M
 ![Task <&>: success, 4 seeds](x/curves-p-t.svg)![Task <&>: success, 4 seeds](x/areas-p-t.svg)
-| setting | seeds | mean of the curve | at 1 k | at 2 M | mean against A | seeds ahead | p | test, best checkpoint |
-|---|---|---|---|---|---|---|---|---|
-| A | 4 | 50.0 % [49.0, 52.0] | 50.0 % [49.0, 52.0] | 60.0 % [59.0, 62.0] |  |  |  | 50.0 % [49.0, 52.0] |
-| B <&> | 4 | 60.0 % [59.0, 62.0] | 60.0 % [59.0, 62.0] | 70.0 % [69.0, 72.0] | +10.0 [+8.0, +12.0] | 4 of 4 | 0.12 | 60.0 % [59.0, 62.0] |
+| setting | seeds | mean of the curve | at 1 k | at 2 M | mean against A | seeds ahead | p | p (Holm) | test, best checkpoint |
+|---|---|---|---|---|---|---|---|---|---|
+| A | 4 | 50.0 % [49.0, 52.0] | 50.0 % [49.0, 52.0] | 60.0 % [59.0, 62.0] |  |  |  |  | 50.0 % [49.0, 52.0] |
+| B <&> | 4 | 60.0 % [59.0, 62.0] | 60.0 % [59.0, 62.0] | 70.0 % [69.0, 72.0] | +10.0 [+8.0, +12.0] | 4 of 4 | 0.12 | 0.25 | 60.0 % [59.0, 62.0] |
 No runs yet.
+0.25 | task | setting | chosen | low | high |
+|---|---|---|---|---|
+| t | a | high | 20.0 % | 50.0 % |
 `, string(text))
 	for _, name := range []string{"curves-p-t.svg", "areas-p-t.svg"} {
 		data, err := os.ReadFile(filepath.Join(dir, "x", name))
