@@ -128,5 +128,5 @@ func TestTuningPlan(t *testing.T) {
 		require.ErrorContains(t, err, problem)
 	}
 	_, err = sweep.Load(write(t, "seeds: 1001\ntasks: [{name: a, config: base.yaml}]\nsettings: [{name: x}]\ntune: {seeds: 1, share: 1, choices: [{name: a}]}\n"))
-	require.ErrorContains(t, err, "use at most 1000 seeds: tuning has the others")
+	require.ErrorContains(t, err, "seeds: 1001 is not allowed")
 }

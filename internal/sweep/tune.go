@@ -16,7 +16,7 @@ const firstTuningSeed = 1001
 
 // Tune chooses overrides for every setting on every task: each has the same choices, and the
 // one with the highest mean of the curve of success wins, or the first of equal ones. The
-// runs that choose have seeds of their own, 1001, 1002, …, which no result uses.
+// runs that choose have separate seeds, 1001, 1002, …, which no result uses.
 type Tune struct {
 	// Seeds is the number of seeds that each choice is trained with.
 	Seeds int `yaml:"seeds" jsonschema:"minimum=1,maximum=1000"`
@@ -85,7 +85,7 @@ func (s *Study) tuning(t Task, x Setting, c Choice, seed int, overrides []string
 
 // Choose returns the study with the choices that the runs of [Study.Tuning] in dir make. It
 // returns an error of kind Missing if one of them is not finished. A study without tune is
-// returned as it is.
+// returned unchanged.
 func (s *Study) Choose(tuning []Run, dir string) (*Study, error) {
 	if s.Tune == nil {
 		return s, nil
@@ -98,7 +98,7 @@ func (s *Study) Choose(tuning []Run, dir string) (*Study, error) {
 	if missing > 0 {
 		return nil, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Missing, Where: dir, What: fmt.Sprintf("%d of %d tuning runs are not finished", missing, len(tuning)),
-			Hint: "run merit sweep without --report first",
+			Hint: "train the study before you write its page",
 		}
 	}
 	chosen.tuned = map[[2]string]Choice{}
