@@ -12,15 +12,17 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/labels/preference"
 	"github.com/merit-rl/merit/internal/runs/spent"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type compareOptions struct {
-	host   *console.Host
-	Config string   `flag:"config,c" usage:"configuration whose evidence section is used (default: that of the measured configuration)" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"override a threshold: evidence.key=value (repeatable)"`
-	ByTask []string `flag:"by-task" usage:"also show these metrics for each task, if train.cluster is task (separated by commas)" split:"yes"` // metrics
+	host        *console.Host
+	Config      string   `flag:"config,c" usage:"configuration whose evidence section is used (default: that of the measured configuration)" files:"yaml,yml"`
+	Set         []string `flag:"set" usage:"override a threshold: evidence.key=value (repeatable)"`
+	Preferences string   `flag:"preferences" usage:"file of the answers of merit label (default: preferences.jsonl in the run)" files:"jsonl"`
+	ByTask      []string `flag:"by-task" usage:"also show these metrics for each task, if train.cluster is task (separated by commas)" split:"yes"` // metrics
 }
 
 func newCompareCmd(h *console.Host) *cobra.Command {
@@ -37,8 +39,11 @@ section of the configuration.
 
 Compare takes runs and files of merit policy measure --out, and compares each with the
 first. For a single run, it compares the trained policy with the policy before training.
-For several runs, it also shows what each cost, and how their configurations differ.`,
-		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run",
+For several runs, it also shows what each cost, and how their configurations differ.
+
+It also reports how often raters preferred each policy to the first, if merit label asked
+them. With --preferences, the files may be files of episodes, of which it reports only that.`,
+		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run\n  merit compare old.jsonl new.jsonl --preferences mails.jsonl",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && isFile(args[0]) {
 				return console.Usage(cmd, "", "%s takes one run, or two or more runs or files", cmd.CommandPath())
@@ -50,8 +55,14 @@ For several runs, it also shows what each cost, and how their configurations dif
 }
 
 func (o *compareOptions) run(_ *cobra.Command, args []string) error {
-	if len(args) > 1 && !slices.ContainsFunc(args, isFile) {
-		return o.runs(args)
+	liked, err := o.preferred(args)
+	switch {
+	case err != nil:
+		return err
+	case o.Preferences != "" && slices.ContainsFunc(args, isFile):
+		return o.printPreferences(args, liked)
+	case len(args) > 1 && !slices.ContainsFunc(args, isFile):
+		return o.runs(args, liked)
 	}
 	names, all, err := measured(args)
 	if err != nil {
@@ -60,6 +71,9 @@ func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 	list, err := o.plays(names, all)
 	if err != nil {
 		return err
+	}
+	for i := range list {
+		list[i].Preference = liked[names[i]]
 	}
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(list)
@@ -72,11 +86,12 @@ func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 type compared struct {
 	merit.Compared
 	Difference *evidence.Comparison `json:"difference,omitempty"`
+	Preference *preference.Result   `json:"preference,omitempty"`
 }
 
 // runs compares runs: their results, the differences of their configurations, and, if
 // they are comparable, their trained policies with that of the first run.
-func (o *compareOptions) runs(args []string) error {
+func (o *compareOptions) runs(args []string, liked map[string]*preference.Result) error {
 	runs, keys, err := merit.Compare(args...)
 	if err != nil {
 		return err
@@ -89,7 +104,7 @@ func (o *compareOptions) runs(args []string) error {
 	if o.host.Global.JSON {
 		out := make([]compared, len(runs))
 		for i, r := range runs {
-			out[i].Compared = r
+			out[i].Compared, out[i].Preference = r, liked[args[i]]
 			if apart == nil {
 				out[i].Difference = list[i].Difference
 			}
@@ -104,6 +119,7 @@ func (o *compareOptions) runs(args []string) error {
 		return err
 	}
 	for _, p := range list[1:] {
+		p.Preference = liked[p.Name]
 		if err := o.printDifference(list[0].Name, p); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/show"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/labels/preference"
 	"github.com/merit-rl/merit/internal/runs/advice"
 	"github.com/merit-rl/merit/internal/runs/measure"
 )
@@ -30,6 +31,7 @@ type played struct {
 	Player     string               `json:"policy"`
 	Score      run.Score            `json:"score"`
 	Difference *evidence.Comparison `json:"difference,omitempty"`
+	Preference *preference.Result   `json:"preference,omitempty"` // of raters, over the first
 	Tasks      []evidence.Task      `json:"tasks,omitempty"`
 	Look       []string             `json:"look,omitempty"` // what the episodes show
 }
@@ -165,6 +167,12 @@ func (o *compareOptions) printDifference(first string, p played) error {
 		return err
 	}
 	if _, err := fmt.Fprintf(o.host.Stdout, "\n%s95 %% by bootstrap of %s (BCa); effect is Cohen's h of shares, Hedges' g of the rest\n\n%s\n", text, units, terminal.Clean(c.Verdict.Sentence)); err != nil {
+		return err
+	}
+	if p.Preference != nil {
+		fmt.Fprintln(o.host.Stdout)
+	}
+	if err := o.printPreference(first, p.Name, p.Preference); err != nil {
 		return err
 	}
 	return o.printAdvice(first, p)

@@ -96,6 +96,7 @@ var others = map[string]string{
 	"merit reward pull --force":          "a switch",
 	"merit traces proxy --add":           "fields of requests",
 	"merit fleet status --watch":         "a switch",
+	"merit label --answers":              "a file that lines are added to",
 	"merit man --out":                    "a folder whose pages are replaced",
 }
 

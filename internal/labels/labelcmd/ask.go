@@ -149,7 +149,7 @@ func (s *session) ask(ctx context.Context, item *labelling.Item, place string) (
 			return 0, err
 		}
 		for {
-			key, err := s.key()
+			key, err := readKey(s.host)
 			if err != nil {
 				return 0, err
 			}
@@ -172,10 +172,10 @@ func (s *session) keys() []string {
 	return []string{"1 left", "2 right", "= neither", "s skip", "u back", "f show all", "q quit"}
 }
 
-// key reads a key: from a terminal as it is pressed, otherwise the next character that
+// readKey reads a key: from a terminal as it is pressed, otherwise the next character that
 // is not white space. It restores the mode of the terminal before anything is printed.
-func (s *session) key() (byte, error) {
-	if f, ok := s.host.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+func readKey(h *console.Host) (byte, error) {
+	if f, ok := h.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if before, err := term.MakeRaw(int(f.Fd())); err == nil {
 			defer term.Restore(int(f.Fd()), before)
 		}
@@ -183,7 +183,7 @@ func (s *session) key() (byte, error) {
 	const ctrlC, ctrlD = 3, 4
 	var b [1]byte
 	for {
-		n, err := s.host.Stdin.Read(b[:])
+		n, err := h.Stdin.Read(b[:])
 		switch {
 		case n == 1 && (b[0] == ctrlC || b[0] == ctrlD):
 			return 'q', nil

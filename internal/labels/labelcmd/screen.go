@@ -9,6 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/labels/labelling"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -29,7 +30,7 @@ func (s *session) show(ctx context.Context, item *labelling.Item, place string, 
 		return err
 	}
 	a := told(left)
-	width := s.width()
+	width := width(s.host)
 	if item.Right == nil {
 		fmt.Fprintln(&out, style.Cyan(item.Left.ID))
 		for _, line := range cut(lines(a, width), full) {
@@ -55,9 +56,10 @@ func (s *session) show(ctx context.Context, item *labelling.Item, place string, 
 	return err
 }
 
-func (s *session) width() int {
-	if s.host.StderrSize != nil {
-		if columns, _ := s.host.StderrSize(); columns >= 40 {
+// width returns the number of columns of the screen.
+func width(h *console.Host) int {
+	if h.StderrSize != nil {
+		if columns, _ := h.StderrSize(); columns >= 40 {
 			return columns
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/labels/preference"
 	"github.com/merit-rl/merit/internal/runs/measure"
 	"github.com/merit-rl/merit/internal/runs/spent"
 	"github.com/merit-rl/merit/internal/ui"
@@ -174,7 +175,8 @@ func common(a, b string) string {
 type verdict struct {
 	Run        string               `json:"run"`
 	Comparison *evidence.Comparison `json:"comparison,omitempty"`
-	Problem    string               `json:"problem,omitempty"` // why the runs cannot be compared
+	Preferred  []string             `json:"preferred,omitempty"` // how often raters preferred it to the first
+	Problem    string               `json:"problem,omitempty"`   // why the runs cannot be compared
 }
 
 // verdict returns the comparison of each run with the first, as merit compare does. The
@@ -195,12 +197,24 @@ func (o *pages) verdict(r *http.Request) (any, error) {
 		if e == nil {
 			v.Comparison, e = against(first, dirs[i])
 		}
+		if e == nil {
+			v.Preferred, e = preferred(dirs[0], dirs[i])
+		}
 		if e != nil {
 			v.Problem = e.Error()
 		}
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// preferred says how often raters preferred the policy of a run, if they were asked.
+func preferred(before, after string) ([]string, error) {
+	r, err := preference.Find(before, after, "")
+	if r == nil {
+		return nil, err
+	}
+	return r.Sentences(), err
 }
 
 func against(first *run.Evaluation, dir string) (*evidence.Comparison, error) {

@@ -17,16 +17,17 @@ import (
 
 // detail is the initial data of a run's page; changes arrive as state.
 type detail struct {
-	ID       string
-	Manifest *run.Manifest
-	Summary  *run.Summary // nil if the run is not finished
-	Rows     []versus
-	Config   string
-	Metrics  []string // all figures of the run
-	Cost     spent.Table
-	Rubrics  bool   // whether rubrics were written in its test split
-	From     string // id of the run that it started from; empty if that is not in the folder
-	Problem  string // why part of the data is missing
+	ID        string
+	Manifest  *run.Manifest
+	Summary   *run.Summary // nil if the run is not finished
+	Rows      []versus
+	Config    string
+	Metrics   []string // all figures of the run
+	Cost      spent.Table
+	Preferred []string // how often raters preferred the trained policy to the one before
+	Rubrics   bool     // whether rubrics were written in its test split
+	From      string   // id of the run that it started from; empty if that is not in the folder
+	Problem   string   // why part of the data is missing
 }
 
 // versus is a measurement before and after training.
@@ -66,6 +67,8 @@ func (o *pages) runPage(r *http.Request) (ui.View, error) {
 		first, err := bothWrote(dir, 1)
 		note(err)
 		d.Rubrics = len(first) > 0
+		d.Preferred, err = preferred("", dir)
+		note(err)
 	}
 	note(o.cache.use(dir, func(h *history) error {
 		d.Metrics, d.Cost = h.names(), h.spent(d.Summary, d.Manifest).Table()

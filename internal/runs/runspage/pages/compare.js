@@ -122,7 +122,7 @@ async function judge() {
       const title = h("h3", {}, visible(v.run));
       if (v.problem) return [title, h("p", { class: "note" }, "not compared: " + visible(v.problem))];
       const c = v.comparison;
-      return [title, h("p", {}, h("b", {}, visible(c.verdict.sentence))), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...["metric", "first", "this", "difference", "95 %", "p", "test"].map((t) => h("th", { class: t === "metric" || t === "test" ? "l" : null }, t)))),
+      return [title, h("p", {}, h("b", {}, visible(c.verdict.sentence))), ...(v.preferred ?? []).map((s, i) => h("p", { class: "preferred" }, i ? visible(s) : "Raters: " + visible(s))), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...["metric", "first", "this", "difference", "95 %", "p", "test"].map((t) => h("th", { class: t === "metric" || t === "test" ? "l" : null }, t)))),
         h("tbody", {}, ...c.metrics.map((m) => h("tr", {}, h("th", { class: "l" }, visible(m.name)), h("td", {}, number(m.before)), h("td", {}, number(m.after)), h("td", {}, signed(m.difference)), h("td", { class: "soft" }, m.interval ? `[${number(m.interval[0])}, ${number(m.interval[1])}]` : ""), h("td", {}, number(m.p_value)), h("td", { class: "l wrap soft" }, visible(m.p_value_test ?? ""))))))), ...(c.notes ?? []).map((n) => h("p", { class: "note" }, visible(n)))];
     }));
     if (!list.length) $("verdict").replaceChildren(h("p", { class: "note" }, "Select at least two runs."));
