@@ -182,10 +182,10 @@ func TestScriptsOfRubrics(t *testing.T) {
 }
 
 // interpreterOf returns the interpreters that the rewards of a script need: python.txtar, js.txtar,
-// code.txtar, rubriceval.txtar and pythonexamples.txtar need some that may not be installed.
+// attempts.txtar, code.txtar, rubriceval.txtar and pythonexamples.txtar need some that may not be installed.
 func interpreterOf(script string) *interpreter.Interpreter {
 	name := strings.TrimSuffix(filepath.Base(script), ".txtar")
-	if name == "code" || name == "rubriceval" || name == "pythonexamples" {
+	if name == "attempts" || name == "code" || name == "rubriceval" || name == "pythonexamples" {
 		name = "python"
 	}
 	for _, i := range interpreter.All() {

@@ -19,8 +19,8 @@ type Comparison struct {
 	After  int `json:"episodes_after"`
 	// Unscored is the share of all episodes that do not count.
 	Unscored float64 `json:"unscored"`
-	// Metrics are success, return and length, and then the environment's and the
-	// reward's by name.
+	// Metrics are success, return and length, then the environment's and the
+	// reward's by name, and then pass@k and pass^k for each k that both scores have.
 	Metrics []Difference `json:"metrics"`
 	Verdict Verdict      `json:"verdict"`
 	// Notes list other differences between the two evaluations.
@@ -65,7 +65,7 @@ func Compare(before, after *run.Evaluation, c Config) (Comparison, error) {
 			Hint: "find out why the reward returns no score",
 		}
 	}
-	result.Metrics = differences(b, a, paired)
+	result.Metrics = append(differences(b, a, paired), attempted(before, after)...)
 	var err error
 	result.Verdict, err = c.judge(result)
 	return result, err

@@ -213,3 +213,44 @@ func TestEpisodesWithoutAScore(t *testing.T) {
 	require.Equal(t, evidence.Iterate, got.Verdict.Decision)
 	require.Contains(t, got.Verdict.Sentence, "5 % of the episodes have no score, so their result is unknown")
 }
+
+// Promise: pass@k and pass^k are compared task by task, whatever the number of attempts, and
+// each task counts once. A task whose attempts lack a score in one of both is left out.
+func TestAttempts(t *testing.T) {
+	of := func(tries int, success func(task, try int) bool) *run.Evaluation {
+		e := played(12, tries, "s", upTo(0))
+		for i := range e.Episodes {
+			e.Episodes[i].Success = success(i/tries, i%tries)
+		}
+		require.NoError(t, e.PassAt([]int{1, 4}, "more"))
+		return e
+	}
+	before, after := of(4, func(_, try int) bool { return try == 0 }), of(8, func(task, try int) bool { return try < 4 || task < 6 })
+	compare := func() (one, any4, all4 evidence.Difference) {
+		c, err := evidence.Compare(before, after, evidence.Default())
+		require.NoError(t, err)
+		one, _ = c.Metric("pass@1")
+		any4, _ = c.Metric("pass@4")
+		all4, _ = c.Metric("pass^4")
+		return one, any4, all4
+	}
+	one, any4, all4 := compare()
+	require.InDelta(t, 0.25, one.Before, 1e-12)
+	require.InDelta(t, 0.75, one.After, 1e-12) // six tasks of 4 in 8, six of 8 in 8
+	require.Contains(t, one.Test, "signed ranks, paired by start")
+	require.InDelta(t, 2.0/4096, one.PValue, 1e-12, "twelve tasks, all on one side")
+	require.Equal(t, 1.0, any4.Before)
+	require.InDelta(t, 1-0.5/70, any4.After, 1e-12) // C(4, 4) / C(8, 4) is 1/70, for half of the tasks
+	require.Zero(t, all4.Before)
+	require.InDelta(t, 0.5+0.5/70, all4.After, 1e-12)
+	require.Less(t, all4.Interval[0], all4.Difference)
+	for i := range 4 {
+		before.Episodes[i].Scored = false
+	}
+	one, _, _ = compare()
+	require.InDelta(t, (5+6*0.5)/11, one.After, 1e-12)
+	require.InDelta(t, 2.0/2048, one.PValue, 1e-12)
+	lacking := before.PassAt([]int{5}, "play more")
+	require.ErrorContains(t, lacking, "pass@5 needs 5 attempts at every task, but there are 4 at start s0")
+	require.Equal(t, "play more", fault.As(lacking).Hint)
+}

@@ -1,11 +1,13 @@
 package evidence
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/base/attempts"
 )
 
 // Difference is by how much two policies differ in one metric, over the
@@ -90,6 +92,62 @@ func differences(before, after []run.Played, paired bool) []Difference {
 		}
 	}
 	return list
+}
+
+// attempted compares pass@k and pass^k for the k that both scores have. Each task counts once,
+// and both are compared task by task if they attempted the same ones.
+func attempted(before, after *run.Evaluation) (list []Difference) {
+	var known []string
+	for _, m := range before.Score.Pass {
+		if slices.ContainsFunc(after.Score.Pass, func(n run.Metric) bool { return n.Name == m.Name }) {
+			known = append(known, m.Name)
+		}
+	}
+	ks := attempts.K(known)
+	for _, name := range []func(int) string{attempts.Any, attempts.All} {
+		for _, k := range ks {
+			b, a := passes(before, k), passes(after, k)
+			paired := maps.Equal(starts(before.Episodes), starts(after.Episodes))
+			if paired { // unscored attempts may leave a task out of one of them
+				b, a = started(b, starts(a)), started(a, starts(b))
+			}
+			if len(b) > 0 && len(a) > 0 {
+				list = append(list, difference(name(k), b, a, paired, of(name(k))))
+			}
+		}
+	}
+	return list
+}
+
+// passes returns an episode for each task, sorted by start, whose metrics are its pass@k and
+// pass^k.
+func passes(e *run.Evaluation, k int) (tasks []run.Played) {
+	var tally attempts.Tally
+	for _, x := range e.Episodes {
+		tally.Add(x.Start, x.Cluster, x.Scored, x.Success)
+	}
+	found := tally.Of(k)
+	for i, task := range found.Tasks {
+		tasks = append(tasks, run.Played{Start: task, Cluster: found.Units[i], Metrics: map[string]float64{attempts.Any(k): found.Any[i], attempts.All(k): found.All[i]}})
+	}
+	slices.SortFunc(tasks, func(x, y run.Played) int { return cmp.Compare(x.Start, y.Start) })
+	return tasks
+}
+
+// starts returns the starts of episodes.
+func starts(all []run.Played) map[string]bool {
+	known := map[string]bool{}
+	for _, e := range all {
+		if e.Start != "" {
+			known[e.Start] = true
+		}
+	}
+	return known
+}
+
+// started returns the episodes from one of the starts.
+func started(all []run.Played, from map[string]bool) []run.Played {
+	return slices.DeleteFunc(slices.Clone(all), func(e run.Played) bool { return !from[e.Start] })
 }
 
 // both are the pairs that both have a metric.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/attempts"
 )
 
 // Decision is what to do about a policy that was measured.
@@ -139,7 +140,7 @@ func word(better float64) string {
 func (c Config) numbers(d Difference) string {
 	value, change := func(x float64) string { return fmt.Sprintf("%.4g", x) }, func(x float64) string { return fmt.Sprintf("%+.3g", x) }
 	unit := ""
-	if d.Name == Success || d.Name == WinRate {
+	if d.Name == Success || d.Name == WinRate || attempts.K([]string{d.Name}) != nil {
 		value, change = percent, func(x float64) string { return fmt.Sprintf("%+.1f", 100*x) }
 		unit = " points"
 	}

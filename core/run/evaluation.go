@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/attempts"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
@@ -81,6 +82,30 @@ type Played struct {
 // Unit returns the unit of the episode in intervals and tests: its cluster, or its
 // start.
 func (p Played) Unit() string { return cmp.Or(p.Cluster, p.Start) }
+
+// PassAt estimates how likely at least one of k attempts at a start succeeds, and all k of
+// them, for each of ks, and sets Score.Pass. If that many attempts at each start are missing, the
+// error says so, and hint is what to do about it.
+func (e *Evaluation) PassAt(ks []int, hint string) error {
+	var tally attempts.Tally
+	for _, x := range e.Episodes {
+		name := x.Start
+		if name != "" { // an episode that was lost before its first decision has no start
+			name = "start " + name
+		}
+		tally.Add(name, x.Cluster, x.Scored, x.Success)
+	}
+	for _, k := range ks {
+		if lacking := tally.Lacking(k); lacking != "" {
+			return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "--pass-at", What: lacking, Hint: hint}
+		}
+	}
+	e.Score.Pass = nil
+	for _, r := range tally.Rates(ks) {
+		e.Score.Pass = append(e.Score.Pass, Metric{Name: r.Name, Mean: r.Mean, Interval: r.Interval, Episodes: r.Episodes})
+	}
+	return nil
+}
 
 // EvaluationFormat is the version of the file that this program writes.
 const EvaluationFormat = 1

@@ -80,6 +80,7 @@ type Score struct {
 	Clusters int      `json:"clusters,omitempty"`
 	Metrics  []Metric `json:"metrics,omitempty"` // of the environment and the reward, by name
 	Wins     *Wins    `json:"wins,omitempty"`    // if the reward compares: against the reference policy
+	Pass     []Metric `json:"pass,omitempty"`    // of repeated attempts: pass@k, and then pass^k
 }
 
 // Wins is how often a policy's episodes beat those of a reference policy, from the

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -87,29 +88,44 @@ func (c Clusters) Mean(x []float64) (mean, low, high float64) {
 // (1998) 193–201; with Wilson's interval Dean and Pagano, Journal of Survey
 // Statistics and Methodology 3 (2015) 484–503.
 func (c Clusters) Share(success []bool) (share, low, high float64) {
-	n, m := len(success), c.count()
-	x := make([]float64, n)
-	k := 0
+	x := make([]float64, len(success))
 	for i, ok := range success {
 		if ok {
 			x[i] = 1
-			k++
 		}
 	}
-	if n > 0 {
-		share = float64(k) / float64(n)
+	return c.Rate(x)
+}
+
+// Rate is [Clusters.Share] for values from 0 to 1, such as the chance of a success at each of
+// several tasks: it returns their mean and its score interval at Confidence. The effective
+// number of observations is that of successes whose share has the variance of the mean. If
+// nothing varies, every cluster counts once.
+//
+// Shapes: x [len(c)], from 0 to 1. Source: that of Share.
+func (c Clusters) Rate(x []float64) (rate, low, high float64) {
+	n, m := len(x), c.count()
+	if n == 0 {
+		return 0, 0, 1
 	}
-	if m == n {
-		low, high = Wilson(k, n)
-		return share, low, high
+	rate = stat.Mean(x, nil)
+	whole := !slices.ContainsFunc(x, func(v float64) bool { return v != 0 && v != 1 })
+	if whole && m == n {
+		low, high = wilson(rate, float64(n))
+		return rate, low, high
 	}
 	effective := float64(m)
-	if m >= 2 && k > 0 && k < n {
-		shrink := quantile(n-1) / quantile(m-1)
-		effective = max(1, share*(1-share)/c.variance(x)*shrink*shrink)
+	if m >= 2 && rate > 0 && rate < 1 {
+		if variance := c.variance(x); variance > 0 {
+			shrink := distuv.UnitNormal.Quantile((1+Confidence)/2) / quantile(m-1)
+			if whole {
+				shrink = quantile(n-1) / quantile(m-1)
+			}
+			effective = max(1, rate*(1-rate)/variance*shrink*shrink)
+		}
 	}
-	low, high = wilson(share, effective)
-	return share, low, high
+	low, high = wilson(rate, effective)
+	return rate, low, high
 }
 
 // quantile returns the bound of Student's t with the given degrees of freedom.

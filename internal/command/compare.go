@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/scores"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/labels/preference"
 	"github.com/merit-rl/merit/internal/runs/spent"
@@ -22,6 +23,7 @@ type compareOptions struct {
 	Config      string   `flag:"config,c" usage:"configuration whose evidence section is used (default: that of the measured configuration)" files:"yaml,yml"`
 	Set         []string `flag:"set" usage:"override a threshold: evidence.key=value (repeatable)"`
 	Preferences string   `flag:"preferences" usage:"file of the answers of merit label (default: preferences.jsonl in the run)" files:"jsonl"`
+	PassAt      []int    `flag:"pass-at" usage:"compare pass@k and pass^k for these k, such as 1,4,8 (default: those that both measurements have)"`
 	ByTask      []string `flag:"by-task" usage:"also show these metrics for each task, if train.cluster is task (separated by commas)" split:"yes"` // metrics
 }
 
@@ -37,13 +39,17 @@ metrics, and Welch or rank sums if the policies did not play the same starts. On
 sentence recommends promoting, iterating or falling back, according to the evidence
 section of the configuration.
 
+If the policies made several attempts at each start (merit policy measure --attempts), it
+also compares pass@k and pass^k, start by start: how likely at least one of k attempts
+succeeds, and all k of them.
+
 Compare takes runs and files of merit policy measure --out, and compares each with the
 first. For a single run, it compares the trained policy with the policy before training.
 For several runs, it also shows what each cost, and how their configurations differ.
 
 It also reports how often raters preferred each policy to the first, if merit label asked
 them. With --preferences, the files may be files of episodes, of which it reports only that.`,
-		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run\n  merit compare old.jsonl new.jsonl --preferences mails.jsonl",
+		Example: "  merit compare before.json trained.json\n  merit compare before.json trained.json --pass-at 2\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run\n  merit compare old.jsonl new.jsonl --preferences mails.jsonl",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && isFile(args[0]) {
 				return console.Usage(cmd, "", "%s takes one run, or two or more runs or files", cmd.CommandPath())
@@ -54,7 +60,11 @@ them. With --preferences, the files may be files of episodes, of which it report
 	}, o))
 }
 
-func (o *compareOptions) run(_ *cobra.Command, args []string) error {
+func (o *compareOptions) run(cmd *cobra.Command, args []string) error {
+	var err error
+	if o.PassAt, err = scores.PassAt(cmd, o.PassAt); err != nil {
+		return err
+	}
 	liked, err := o.preferred(args)
 	switch {
 	case err != nil:
@@ -66,6 +76,9 @@ func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 	}
 	names, all, err := measured(args)
 	if err != nil {
+		return err
+	}
+	if err := o.passAt(names, all); err != nil {
 		return err
 	}
 	list, err := o.plays(names, all)
@@ -99,7 +112,12 @@ func (o *compareOptions) runs(args []string, liked map[string]*preference.Result
 	var list []played
 	_, all, apart := measured(args)
 	if apart == nil {
+		apart = o.passAt(args, all)
+	}
+	if apart == nil {
 		list, apart = o.plays(args, all)
+	} else if len(o.PassAt) > 0 {
+		return apart
 	}
 	if o.host.Global.JSON {
 		out := make([]compared, len(runs))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/show"
 	"github.com/merit-rl/merit/internal/cli/terminal"
@@ -52,6 +53,23 @@ func measured(paths []string) (names []string, all []*run.Evaluation, err error)
 		names, all, problems = append(names, path), append(all, e), append(problems, err)
 	}
 	return names, all, errors.Join(problems...)
+}
+
+// passAt estimates pass@k of each measurement for the k of --pass-at.
+func (o *compareOptions) passAt(names []string, all []*run.Evaluation) error {
+	if len(o.PassAt) == 0 {
+		return nil
+	}
+	var problems []error
+	for i, e := range all {
+		most := strconv.Itoa(slices.Max(o.PassAt))
+		err := e.PassAt(o.PassAt, "play more attempts at each start, and compare these files: merit policy measure --policy RUN --attempts "+most+" --out FILE")
+		if f := fault.As(err); f != nil {
+			f.Where = names[i]
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
 }
 
 // plays compares each measurement with the first.

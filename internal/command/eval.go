@@ -16,8 +16,10 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/attempts"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/scores"
 	"github.com/merit-rl/merit/internal/cli/terminal"
@@ -40,10 +42,13 @@ type evalOptions struct {
 	SkipBad  bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 	Strict   bool     `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
 	Resume   bool     `flag:"resume" usage:"resume a stopped evaluation that writes to --out, or start it"`
+	PassAt   []int    `flag:"pass-at" usage:"for several completions per prompt: estimate pass@k and pass^k for these k, such as 1,4,8"`
+	Success  float64  `flag:"success-score" usage:"score above which a completion succeeds, for --pass-at (default: train.success_score of --config, or 0.5)"`
 	Parallel int      `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
 	Sandbox  sandbox.Config
 	fleet    fleetcmd.Options
 	overview scores.Overview // filled if no results are written
+	attempts scores.Attempts
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -69,6 +74,12 @@ score is a metric.
 messages, ground_truth, id and others. It can also build the messages from prompt and
 completion, each a text or a list of messages.
 
+If the file has several completions per prompt, --pass-at estimates how likely at least one
+of k completions succeeds (pass@k), and all k of them (pass^k): unbiased, with intervals over
+prompts. A completion succeeds if its score is above --success-score. Rows with the same
+group are attempts at one task, or else rows with the same prompt and ground truth;
+--map group=COLUMN takes the group from a column.
+
 Eval writes the results file atomically, and replaces an existing file only with
 --force. If eval is stopped, it keeps the finished results in a file next to it (.part),
 and --resume continues from there.
@@ -82,6 +93,7 @@ nothing. If lines are unusable, eval lists them, writes nothing and exits with 4
 --skip-bad, it omits, counts and lists them, and they do not change the exit code.`,
 		Example: "  merit eval --reward reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
 			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
+			"  merit eval --reward reward.py --data samples.jsonl --pass-at 1,4\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
 		RunE: o.run,
 	}, o)
@@ -102,6 +114,10 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	if o.Resume && (o.Out == "" || o.Out == "-") {
 		return console.Usage(cmd, "name the file of the results, such as --out results.jsonl", "--resume continues the file of --out")
+	}
+	var err error
+	if o.PassAt, err = scores.PassAt(cmd, o.PassAt); err != nil {
+		return err
 	}
 	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
@@ -138,9 +154,10 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		},
 		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
 	}
-	if o.Out == "" && !o.host.Global.JSON {
-		options.Each = o.overview.Note
+	if !cmd.Flags().Changed("success-score") {
+		o.Success = cfg.Train.SuccessScore
 	}
+	options.Each = o.each()
 	if scorer != nil {
 		options.Evaluator, options.Chunk = scorer, fleet.ScoreChunk
 	}
@@ -151,10 +168,27 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return errors.Join(o.stopped(cmd, err), left)
 	}
-	if err := errors.Join(o.report(summary, judges, elapsed), left); err != nil {
+	lacking := o.attempts.Lacking(o.PassAt)
+	if err := errors.Join(o.report(summary, judges, elapsed), left, lacking); err != nil {
 		return err
 	}
 	return o.unscored(cmd, summary)
+}
+
+// each returns what receives every result, or nil.
+func (o *evalOptions) each() func(int, *rl.Trajectory, *scoring.Result) {
+	overview := o.Out == "" && !o.host.Global.JSON
+	if !overview && o.PassAt == nil {
+		return nil
+	}
+	return func(line int, t *rl.Trajectory, r *scoring.Result) {
+		if overview {
+			o.overview.Note(line, t, r)
+		}
+		if o.PassAt != nil {
+			o.attempts.Note(t, r, o.Success)
+		}
+	}
 }
 
 // load opens the named reward, or the reward of a configuration, and returns it with
@@ -271,6 +305,7 @@ type evalReport struct {
 	Asked     map[string]reward.Asked `json:"asked,omitempty"`
 	Seconds   float64                 `json:"seconds"`
 	PerSecond float64                 `json:"evaluations_per_second"`
+	Pass      []attempts.Rate         `json:"pass,omitempty"` // pass@k and pass^k
 }
 
 // infos returns the descriptions of all rewards.
@@ -283,7 +318,7 @@ func infos(r *merit.Rewards) (list []reward.Info) {
 
 func (o *evalOptions) report(s *scoring.Summary, rewards *merit.Rewards, elapsed time.Duration) error {
 	all := infos(rewards)
-	r := evalReport{Summary: s, Reward: all[0], Seconds: elapsed.Seconds(), Asked: rewards.JudgeTotals()}
+	r := evalReport{Summary: s, Reward: all[0], Seconds: elapsed.Seconds(), Asked: rewards.JudgeTotals(), Pass: o.attempts.Rates(o.PassAt)}
 	if len(all) > 1 {
 		r.Rewards = all
 	}
@@ -313,6 +348,12 @@ func (o *evalOptions) report(s *scoring.Summary, rewards *merit.Rewards, elapsed
 	}
 	if s.Mean != nil {
 		t.Add("mean score", fmt.Sprintf("%.4f  (min %.4g, max %.4g)", *s.Mean, *s.Min, *s.Max))
+	}
+	if len(r.Pass) > 0 {
+		t.Add("success", fmt.Sprintf("a score above %g", o.Success))
+	}
+	for _, p := range r.Pass {
+		t.Add(p.Name, scores.Pass(p))
 	}
 	if s.MaxFuel > 0 {
 		t.Add("fuel", fmt.Sprintf("%.0f mean, %d most", s.MeanFuel, s.MaxFuel))

@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/internal/base/attempts"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 )
 
 // Cells are a difference as the cells of a table.
 type Cells struct{ Before, After, Difference, Interval, Effect, P string }
 
-// Difference formats a difference in one metric: success and win rates in percent and percentage points,
-// other metrics as plain numbers.
+// Difference formats a difference in one metric: success, win rates and pass@k in percent and percentage
+// points, other metrics as plain numbers.
 func Difference(d evidence.Difference) Cells {
 	value, change := func(x float64) string { return fmt.Sprintf("%.4g", x) }, func(x float64) string { return fmt.Sprintf("%+.3g", x) }
-	if d.Name == evidence.Success || d.Name == evidence.WinRate {
+	if d.Name == evidence.Success || d.Name == evidence.WinRate || attempts.K([]string{d.Name}) != nil {
 		value, change = terminal.Percent, func(x float64) string { return fmt.Sprintf("%+.1f", 100*x) }
 	}
 	c := Cells{

@@ -29,8 +29,9 @@ type Options struct {
 	Greedy bool
 	// Split is train, validation or test.
 	Split string
-	// Episodes is how many episodes are played, each from its own start.
-	Episodes int
+	// Episodes is how many episodes are played, and Attempts how many of them from each start;
+	// 0 is one. Rewards that compare play half of rollout.members from each start.
+	Episodes, Attempts int
 	// Against is the reference policy in the groups of a reward that compares; nil is the
 	// policy before training. Other rewards ignore it.
 	Against *Opponent
@@ -50,10 +51,10 @@ func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, err
 		e, _, err := Versus(ctx, s, o)
 		return e, err
 	}
-	s = alone(s)
+	s = repeated(s, max(1, o.Attempts))
 	m := train.Measurement{Align: s.Config.Align, Train: s.Config.Train}
 	played, err := s.Rollout(ctx, merit.RolloutOptions{
-		Policy: o.Policy, OpenPlayer: o.OpenPlayer, Checkpoint: o.Checkpoint, Greedy: o.Greedy, Split: o.Split, Groups: o.Episodes,
+		Policy: o.Policy, OpenPlayer: o.OpenPlayer, Checkpoint: o.Checkpoint, Greedy: o.Greedy, Split: o.Split, Groups: o.Episodes / max(1, o.Attempts),
 	}, func(t *rl.Trajectory) error { m.Add(t); return nil })
 	if err != nil {
 		return nil, err
@@ -116,11 +117,12 @@ func Write(path string, cfg *merit.Config, e *run.Evaluation) error {
 	return run.WriteEvaluation(path, e)
 }
 
-// alone returns s with one episode per start, since repeated starts are less informative than
-// new ones. The number of concurrent episodes stays the same.
-func alone(s *merit.Session) *merit.Session {
+// repeated returns s with a number of episodes per start: one, unless attempts are compared,
+// since repeated starts are less informative than new ones. The number of concurrent episodes
+// stays about the same.
+func repeated(s *merit.Session, attempts int) *merit.Session {
 	one, cfg := *s, *s.Config
-	cfg.Rollout.Groups, cfg.Rollout.Members = cfg.Rollout.Groups*cfg.Rollout.Members, 1
+	cfg.Rollout.Groups, cfg.Rollout.Members = max(1, cfg.Rollout.Groups*cfg.Rollout.Members/attempts), attempts
 	one.Config = &cfg
 	return &one
 }

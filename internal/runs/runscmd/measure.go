@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/scores"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/promote"
 	"github.com/merit-rl/merit/internal/runs/measure"
@@ -34,6 +36,7 @@ type measureOptions struct {
 	playing
 	what    measure.Options
 	Against string `flag:"against" usage:"for a reward that compares: the policy to compare with, named as --policy is (default: the policy before training)"` // a policy
+	PassAt  []int  `flag:"pass-at" usage:"estimate pass@k and pass^k: how likely at least one of k attempts at a start succeeds, and all k of them, such as 1,4,8"`
 	Out     string `flag:"out" usage:"write the measurement with every episode to this JSON file" output:"yes"`
 	Traces  string `flag:"traces" usage:"measure the traces that this query matches; all matches every trace"`             // query
 	Store   string `flag:"store" usage:"the trace store: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
@@ -54,6 +57,11 @@ learn from: below 50 % or above 95 %. --out stores every episode, so that merit 
 can compare two measurements of the same starts in pairs, and merit policy promote can
 use them as evidence. To score episodes in a file, use merit eval.
 
+With --attempts, measure plays each start several times, and --episodes counts all attempts.
+--pass-at then estimates how likely at least one of k attempts succeeds (pass@k), and all k
+of them (pass^k): unbiased, with intervals over starts. It needs at least k attempts, and
+more make the estimates precise. Merit compare compares both start by start.
+
 If a reward compares the members of a group, as a ruler judge does, the policy of
 --against plays the same starts: one half of rollout.members each, and each group
 is scored in one call. The measurement has a win rate and a Bradley–Terry difference.
@@ -63,12 +71,13 @@ measurement is the same.
 
 With --traces, nothing is played: Merit measures recorded agent runs by the rewards
 that are stored with them (merit traces score).`,
-		Example: "  merit policy measure -c quickstart/train.yaml\n  merit policy measure --policy quickstart/run --out trained.json\n  merit policy measure --policy sokoban@baseline --split validation\n  merit policy measure --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
+		Example: "  merit policy measure -c quickstart/train.yaml\n  merit policy measure --policy quickstart/run --out trained.json\n  merit policy measure --policy sokoban@baseline --split validation\n  merit policy measure --policy quickstart/run --attempts 8 --pass-at 1,4,8 --out trained.json\n  merit policy measure --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
 	f.IntVar(&o.what.Episodes, "episodes", 0, "number of episodes (default: train.test_episodes of the configuration)")
+	f.IntVar(&o.what.Attempts, "attempts", 0, "episodes from each start (default: one, or the largest k of --pass-at; half of rollout.members if a reward compares)")
 	return cmd
 }
 
@@ -84,6 +93,10 @@ func (o *measureOptions) run(cmd *cobra.Command, _ []string) error {
 			return console.CannotWrite(err) // before playing the episodes, not after
 		}
 	}
+	var err error
+	if o.PassAt, err = scores.PassAt(cmd, o.PassAt); err != nil {
+		return err
+	}
 	if o.Traces != "" {
 		return o.recorded(cmd)
 	}
@@ -95,11 +108,17 @@ func (o *measureOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	o.what.Episodes = cmp.Or(o.what.Episodes, cfg.Train.TestEpisodes)
+	if err := o.repeated(cmd); err != nil {
+		return err
+	}
 	var e *run.Evaluation
 	err = o.play(cmd.Context(), cfg, o.what.Episodes, func(s *merit.Session, promoted *promote.Player, open train.OpenPlayer) (err error) {
 		o.what.Checkpoint, o.what.OpenPlayer = o.player.checkpoint(), open
 		if promoted != nil {
 			o.what.Policy, o.what.Player = promoted, promoted.Who()
+		}
+		if err := o.compares(cfg, s); err != nil {
+			return err
 		}
 		end, err := o.opponent(cmd.Context(), s)
 		if err != nil {
@@ -108,13 +127,63 @@ func (o *measureOptions) run(cmd *cobra.Command, _ []string) error {
 		e, err = measure.Run(cmd.Context(), s, o.what)
 		return errors.Join(err, end())
 	})
-	if err == nil && o.Out != "" {
-		err = measure.Write(o.Out, cfg, e)
-	}
 	if err != nil {
 		return err
 	}
+	return o.finish(cfg, e, "play more attempts: --attempts "+strconv.Itoa(o.most()))
+}
+
+// finish estimates pass@k, writes the measurement and prints it. more is how to get attempts.
+func (o *measureOptions) finish(cfg *merit.Config, e *run.Evaluation, more string) error {
+	if err := e.PassAt(o.PassAt, more); err != nil {
+		return err
+	}
+	if o.Out != "" {
+		if err := measure.Write(o.Out, cfg, e); err != nil {
+			return err
+		}
+	}
 	return o.report(cfg, e)
+}
+
+// most returns the largest k of --pass-at, or 0.
+func (o *measureOptions) most() int {
+	if len(o.PassAt) == 0 {
+		return 0
+	}
+	return slices.Max(o.PassAt)
+}
+
+// repeated checks the number of attempts, and sets it if it is not given.
+func (o *measureOptions) repeated(cmd *cobra.Command) error {
+	w := &o.what
+	given := w.Attempts
+	w.Attempts = cmp.Or(given, o.most(), 1)
+	switch {
+	case given < 0:
+		return console.Usage(cmd, "use 1 or more", "--attempts %d is less than 0", given)
+	case w.Attempts < o.most():
+		return console.Usage(cmd, fmt.Sprintf("use --attempts %d or more", o.most()), "--pass-at %d needs %d attempts at every start, not %d", o.most(), o.most(), given)
+	case w.Attempts > w.Episodes:
+		return console.Usage(cmd, fmt.Sprintf("use --episodes %d for 100 starts", 100*w.Attempts), "%d episodes are too few for %d attempts at one start", w.Episodes, w.Attempts)
+	case w.Attempts > 1 && w.Greedy:
+		return console.Usage(cmd, "omit one of them", "--greedy makes all attempts at a start the same")
+	}
+	return nil
+}
+
+// compares checks the number of attempts for a reward that compares: such a measurement plays
+// groups of rollout.members, and half of them are the policy's.
+func (o *measureOptions) compares(cfg *merit.Config, s *merit.Session) error {
+	half := train.PlanVersus(cfg.Rollout.Members, 1).Members
+	if !train.Compares(s.Parts) || o.what.Attempts <= half {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.CLI, Kind: fault.Invalid, Where: "--attempts",
+		What: fmt.Sprintf("a reward compares the members of a group, and with rollout.members %d a group has %d attempts of the policy, not %d", cfg.Rollout.Members, half, o.what.Attempts),
+		Hint: fmt.Sprintf("set the size of the groups: --set rollout.members=%d", 2*o.what.Attempts),
+	}
 }
 
 // opponent opens the policy of --against.
@@ -147,7 +216,7 @@ func (o *measureOptions) opponent(ctx context.Context, s *merit.Session) (end fu
 
 // recorded measures traces.
 func (o *measureOptions) recorded(cmd *cobra.Command) error {
-	for _, flag := range []string{"config", "policy", "against", "greedy", "split", "episodes", "fleet", "workers"} {
+	for _, flag := range []string{"config", "policy", "against", "greedy", "split", "episodes", "attempts", "fleet", "workers"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			return console.Usage(cmd, "omit it; --set train.success_score= sets the score of a success", "--%s applies to played episodes, and --traces plays none", flag)
 		}
@@ -162,13 +231,10 @@ func (o *measureOptions) recorded(cmd *cobra.Command) error {
 	}
 	defer s.Close()
 	e, err := learning.Measure(cmd.Context(), cfg, learning.Options{Traces: s, Now: o.host.Now()})
-	if err == nil && o.Out != "" {
-		err = measure.Write(o.Out, cfg, e)
-	}
 	if err != nil {
 		return err
 	}
-	return o.report(cfg, e)
+	return o.finish(cfg, e, "record more runs of each task, or choose a smaller k")
 }
 
 func (o *measureOptions) report(cfg *merit.Config, e *run.Evaluation) error {
@@ -194,6 +260,9 @@ func (o *measureOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 	for _, m := range s.Metrics {
 		add(m.Name, m.Mean, m.Interval, plain)
 	}
+	for _, m := range s.Pass {
+		add(m.Name, m.Mean, m.Interval, terminal.Percent)
+	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Train.Expect)) {
 		if !measured[name] {
 			wanted, _ := expected(cfg.Train, name, 0, plain)
@@ -210,6 +279,11 @@ func (o *measureOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 	against := ""
 	if e.Against != nil {
 		against = fmt.Sprintf("win rate against %s in the same groups; 50 %% means equal\n", terminal.Clean(e.Against.String()))
+	}
+	for _, m := range s.Pass {
+		if left := s.Episodes - m.Episodes; left > 0 {
+			against += fmt.Sprintf("%s leaves out %d episodes, from starts where too few attempts have a score\n", m.Name, left)
+		}
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts%s, %d without a score\n%s%s", len(e.Episodes), s.DistinctStarts, of, s.Unscored, against, advice(e))
 	return err
