@@ -49,6 +49,13 @@ const (
 	distanceProgress = "progress"
 )
 
+// What the episode advantage compares in an estimator that adds a step advantage: the score
+// with the group, or the return of the step with the whole batch, as reinforce_pp does.
+const (
+	episodeGroup = "group"
+	episodeBatch = "batch"
+)
+
 // DefaultInvalidActionPenalty is the usual coefficient of the penalty; [Default]
 // leaves the penalty off.
 const DefaultInvalidActionPenalty = 0.1
@@ -76,6 +83,10 @@ type Config struct {
 	// Combine is how gigpo, graphgpo and g2po join the episode advantage and the step advantage: sum
 	// is A_E + ω A_S, convex is ω A_E + (1−ω) A_S.
 	Combine Combination `yaml:"combine" json:"combine" jsonschema:"enum=sum,enum=convex"`
+	// Episode is what the episode advantage of gigpo, graphgpo and g2po compares: the score
+	// of the episode with its group (group), or the return of the step with the whole
+	// batch, which is reinforce_pp (batch).
+	Episode string `yaml:"episode" json:"episode" jsonschema:"enum=group,enum=batch"`
 	// Similarity is the smallest similarity ratio, above 0 and below 1, at which two
 	// anchors count as the same state. 0 requires equal anchors.
 	Similarity float64 `yaml:"similarity" json:"similarity" jsonschema:"minimum=0,exclusiveMaximum=1" hint:"use 0 for exact anchors or a ratio above 0 and below 1"`
@@ -104,7 +115,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Estimator: "gigpo", Gamma: 0.95, Lambda: 0.95, Omega: 1,
-		Normalization: MeanNorm, BaselineOver: OverTrajectories, Singleton: SingletonZero, Combine: CombineSum,
+		Normalization: MeanNorm, BaselineOver: OverTrajectories, Singleton: SingletonZero, Combine: CombineSum, Episode: episodeGroup,
 		Epsilon: 1e-6, History: 2, HistoryExponent: 1, DistanceDecay: 0.1, Distance: distanceNext,
 	}
 }
@@ -115,6 +126,13 @@ func (c Config) Validate() []error {
 	p.Check(c.Combine != CombineConvex || c.Omega <= 1, "omega", c.Omega, "use a number from 0 to 1 with combine: convex")
 	p.Check(finite(c.SuccessScore), "success_score", c.SuccessScore, "use a finite number")
 	return p
+}
+
+// Whitens reports whether c compares over the whole batch and not inside groups only; see
+// [EstimatePart].
+func (c Config) Whitens() bool {
+	e := lookup(c.Estimator)
+	return e.whitens || e.combines && c.Episode == episodeBatch
 }
 
 func (c Config) norm() Norm {

@@ -26,7 +26,7 @@ func TestValidateNamesEverything(t *testing.T) {
 		Singleton: "one", Combine: "mean", Similarity: 1, InvalidActionPenalty: -0.1, History: 65, HistoryExponent: math.Inf(1),
 	}
 	problems := cfg.Validate()
-	require.Len(t, problems, 15)
+	require.Len(t, problems, 16)
 	all := withHints(problems)
 	for _, want := range []string{
 		`estimator: "gippo" is not allowed; use one of gigpo, grpo, rloo, reinforce_pp, gae, flow_grpo, lightning, hgpo`,

@@ -11,7 +11,9 @@ type Estimator struct {
 	Summary string // one line: what it compares
 	Anchors bool   // needs Rows.Anchor
 	Values  bool   // needs Rows.Value
-	Whitens bool   // compares over the whole batch, not inside groups; see EstimatePart
+
+	whitens  bool // compares over the whole batch, not inside groups
+	combines bool // adds a step advantage to an episode advantage, by Config.Combine
 
 	// estimate fills Episode, Step and Advantage (and Weight if it is not the
 	// usual one) of a result that is otherwise prepared.
@@ -21,21 +23,21 @@ type Estimator struct {
 // Estimators returns the registry: every estimator there is.
 func Estimators() []Estimator {
 	return []Estimator{
-		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, false, gigpo},
-		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, false, grpo},
-		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, false, rloo},
-		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, true, reinforcePP},
-		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, false, gae},
-		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, false, flowGRPO},
-		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, false, lightning},
-		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, false, hgpo},
-		{"graphgpo", "how near a step leads to a success of any member, among the steps from its state (GraphGPO, arXiv 2605.26684)", true, false, false, graphGPO},
-		{"g2po", "what the next state is worth, by the mean outcome of all visits, in the state and in the group (G2PO, arXiv 2606.22995)", true, false, false, g2po},
-		{"gagpo", "gae with the mean return from a state as its value, compared in the group (GAGPO, arXiv 2605.13217)", true, false, false, gagpo},
-		{"opo", "episode score against the mean weighted by length (OPO, arXiv 2505.23585)", false, false, false, opo},
-		{"maxrl", "episode score relative to the mean score of the group (MaxRL, arXiv 2602.02710)", false, false, false, maxRL},
-		{"grpo_passk", "the lead of the best member, 0 for the others (pass@k, arXiv 2503.19595)", false, false, false, passK},
-		{"reinforce_pp_baseline", "episode score less the mean of the group, whitened over the whole batch (REINFORCE++ with baseline, arXiv 2501.03262)", false, false, true, reinforcePPBaseline},
+		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, false, true, gigpo},
+		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, false, false, grpo},
+		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, false, false, rloo},
+		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, true, false, reinforcePP},
+		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, false, false, gae},
+		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, false, false, flowGRPO},
+		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, false, false, lightning},
+		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, false, false, hgpo},
+		{"graphgpo", "how near a step leads to a success of any member, among the steps from its state (GraphGPO, arXiv 2605.26684)", true, false, false, true, graphGPO},
+		{"g2po", "what the next state is worth, by the mean outcome of all visits, in the state and in the group (G2PO, arXiv 2606.22995)", true, false, false, true, g2po},
+		{"gagpo", "gae with the mean return from a state as its value, compared in the group (GAGPO, arXiv 2605.13217)", true, false, false, false, gagpo},
+		{"opo", "episode score against the mean weighted by length (OPO, arXiv 2505.23585)", false, false, false, false, opo},
+		{"maxrl", "episode score relative to the mean score of the group (MaxRL, arXiv 2602.02710)", false, false, false, false, maxRL},
+		{"grpo_passk", "the lead of the best member, 0 for the others (pass@k, arXiv 2503.19595)", false, false, false, false, passK},
+		{"reinforce_pp_baseline", "episode score less the mean of the group, whitened over the whole batch (REINFORCE++ with baseline, arXiv 2501.03262)", false, false, true, false, reinforcePPBaseline},
 	}
 }
 
@@ -85,10 +87,21 @@ func (r *Rows) negative(estimator string) error {
 
 func gigpo(cfg Config, _ *Rows, d *Result) {
 	s, norm := &d.scratch, cfg.norm()
-	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), norm, &s.moments)
+	d.episode(cfg)
 	norm.Singleton = SingletonZero
 	relative(d.Step, d.Return, d.AnchorGroup, nil, norm, &s.moments)
 	Combine(d.Advantage, d.Episode, d.Step, cfg.Combine, cfg.Omega)
+}
+
+// episode writes the episode advantage of an estimator that adds a step advantage to it.
+func (d *Result) episode(cfg Config) {
+	s := &d.scratch
+	if cfg.Episode == episodeBatch {
+		whiten(d.Episode, d.Return, s.member, cfg.Epsilon, s.level[0], &s.moments)
+		d.Moments = s.whitened()
+		return
+	}
+	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), cfg.norm(), &s.moments)
 }
 
 func grpo(cfg Config, _ *Rows, d *Result) {

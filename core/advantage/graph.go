@@ -44,7 +44,7 @@ func graphGPO(cfg Config, rows *Rows, d *Result) {
 		}
 		d.Next[i] = distanceScale * g.decay(cfg.DistanceDecay, int(exponent))
 	})
-	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), cfg.norm(), &s.moments)
+	d.episode(cfg)
 	std := Norm{Normalization: MeanStdNorm, Epsilon: cfg.Epsilon, Singleton: SingletonZero}
 	relative(d.Step, d.Next, d.AnchorGroup, nil, std, &s.moments)
 	Combine(d.Advantage, d.Episode, d.Step, cfg.Combine, cfg.Omega)

@@ -38,8 +38,8 @@ func g2po(cfg Config, rows *Rows, d *Result) {
 		}
 		gain[i] = d.Next[i] - d.Value[i]
 	}
+	d.episode(cfg)
 	norm := cfg.norm()
-	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), norm, &s.moments)
 	norm.Singleton = SingletonZero
 	PenaliseInvalid(d.Next, d.Next, rows.Valid, cfg.InvalidActionPenalty)
 	relative(among, d.Next, d.AnchorGroup, nil, norm, &s.moments)

@@ -31,9 +31,10 @@ func TestPageShowsEveryEstimator(t *testing.T) {
 		Value:      []float64{0.5, 0.75, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5},
 	}
 	settings := map[string]func(*advantage.Config){
-		"grpo, mean_std_norm":  func(c *advantage.Config) { c.Estimator, c.Normalization = "grpo", advantage.MeanStdNorm },
-		"gigpo, mean_std_norm": func(c *advantage.Config) { c.Estimator, c.Normalization = "gigpo", advantage.MeanStdNorm },
-		"gigpo, omega 0":       func(c *advantage.Config) { c.Estimator, c.Omega = "gigpo", 0 },
+		"grpo, mean_std_norm":     func(c *advantage.Config) { c.Estimator, c.Normalization = "grpo", advantage.MeanStdNorm },
+		"gigpo, mean_std_norm":    func(c *advantage.Config) { c.Estimator, c.Normalization = "gigpo", advantage.MeanStdNorm },
+		"graphgpo, episode batch": func(c *advantage.Config) { c.Estimator, c.Episode = "graphgpo", "batch" },
+		"gigpo, omega 0":          func(c *advantage.Config) { c.Estimator, c.Omega = "gigpo", 0 },
 	}
 	for _, name := range advantage.Names() {
 		settings[name] = func(c *advantage.Config) { c.Estimator = name }

@@ -20,10 +20,10 @@ var ErrMoments = errors.New("it whitens over the whole batch, so a part of a bat
 
 // EstimatePart is Estimate for some whole groups of a batch, with the moments that
 // Estimate found for all of it. Every number is the same to the last bit; anchor
-// groups are numbered within the part. Estimators that whiten (see
-// Estimator.Whitens) need moments, all others do not.
+// groups are numbered within the part. Settings that whiten (see
+// [Config.Whitens]) need moments, all others do not.
 func EstimatePart(cfg Config, rows *Rows, moments *Moments, dst *Result) error {
-	whitens := lookup(cfg.Estimator).Whitens
+	whitens := cfg.Whitens()
 	if whitens && moments == nil {
 		return fmt.Errorf("estimator %s: %w", cfg.Estimator, ErrMoments)
 	}
@@ -31,20 +31,30 @@ func EstimatePart(cfg Config, rows *Rows, moments *Moments, dst *Result) error {
 		return err
 	}
 	dst.Moments = *moments
-	f := moments.Deviation + cfg.Epsilon
-	x := dst.Return
-	if cfg.Estimator == "reinforce_pp_baseline" {
-		x = dst.Episode
+	switch {
+	case lookup(cfg.Estimator).combines:
+		dst.whitenAgain(dst.Episode, dst.Return, cfg.Epsilon)
+		Combine(dst.Advantage, dst.Episode, dst.Step, cfg.Combine, cfg.Omega)
+	case cfg.Estimator == "reinforce_pp_baseline":
+		dst.whitenAgain(dst.Step, dst.Episode, cfg.Epsilon)
+		copy(dst.Advantage, dst.Step)
+	default:
+		dst.whitenAgain(dst.Step, dst.Return, cfg.Epsilon)
+		copy(dst.Advantage, dst.Step)
 	}
-	for i, member := range dst.scratch.member {
-		dst.Step[i] = 0
-		if member >= 0 && moments.N > 1 {
-			dst.Step[i] = (x[i] - moments.Mean) / f
-		}
-	}
-	copy(dst.Advantage, dst.Step)
 	dst.count(rows)
 	return nil
+}
+
+// whitenAgain writes x, whitened by the moments of the whole batch, to out.
+func (d *Result) whitenAgain(out, x []float64, epsilon float64) {
+	f := d.Moments.Deviation + epsilon
+	for i, member := range d.scratch.member {
+		out[i] = 0
+		if member >= 0 && d.Moments.N > 1 {
+			out[i] = (x[i] - d.Moments.Mean) / f
+		}
+	}
 }
 
 // whitened returns the moments of the one population that whiten compared.

@@ -44,7 +44,7 @@ func TestPartNeedsMoments(t *testing.T) {
 		cfg := advantage.Default()
 		cfg.Estimator = e.Name
 		err := advantage.EstimatePart(cfg, batch(3, 4, 6, 5), nil, new(advantage.Result))
-		if e.Whitens {
+		if cfg.Whitens() {
 			require.ErrorIs(t, err, advantage.ErrMoments)
 			continue
 		}

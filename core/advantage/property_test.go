@@ -27,9 +27,19 @@ func everyConfig(t *testing.T, check func(t *testing.T, cfg advantage.Config)) {
 				cfg := advantage.Default()
 				cfg.Estimator, cfg.Normalization, cfg.BaselineOver = name, normalization, scope
 				t.Run(name+"/"+string(normalization)+"/"+string(scope), func(t *testing.T) { check(t, cfg) })
+				if cfg.Episode = "batch"; cfg.Whitens() && !whitens(name) {
+					t.Run(name+"/batch/"+string(normalization)+"/"+string(scope), func(t *testing.T) { check(t, cfg) })
+				}
 			}
 		}
 	}
+}
+
+// whitens reports whether an estimator whitens by itself.
+func whitens(name string) bool {
+	cfg := advantage.Default()
+	cfg.Estimator = name
+	return cfg.Whitens()
 }
 
 // Promise: adding a constant to all scores changes no advantage, except for the estimators to

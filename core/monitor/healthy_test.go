@@ -51,7 +51,7 @@ func recordings(t *testing.T, file string) map[string]*recorded {
 func (r *recorded) alarms() (all []run.Alarm) {
 	i := slices.IndexFunc(advantage.Estimators(), func(e advantage.Estimator) bool { return e.Name == r.estimator })
 	e := advantage.Estimators()[i]
-	return replay(Default().For(e.Anchors, !e.Values && !e.Whitens), r.lines)
+	return replay(Default().For(e.Anchors, !e.Values && !(advantage.Config{Estimator: r.estimator}).Whitens()), r.lines)
 }
 
 // replay returns all alarms of a run, and writes them into its lines.

@@ -49,6 +49,7 @@ Estimators:
 	f.StringVar((*string)(&c.BaselineOver), "baseline-over", string(c.BaselineOver), "what counts once in the mean of a group: trajectories or steps")
 	f.StringVar((*string)(&c.Singleton), "singleton", string(c.Singleton), "episode advantage in a group of one: zero or raw")
 	f.StringVar((*string)(&c.Combine), "combine", string(c.Combine), "gigpo, graphgpo, g2po: sum (A_E + ω A_S) or convex (ω A_E + (1−ω) A_S)")
+	f.StringVar(&c.Episode, "episode", c.Episode, "gigpo, graphgpo, g2po: what A_E compares: the score with its group (group), or the return with the batch (batch)")
 	f.Float64Var(&c.Similarity, "similarity", c.Similarity, "treat anchors with at least this similarity ratio as equal; 0 requires identical anchors")
 	f.Float64Var(&c.Epsilon, "epsilon", c.Epsilon, "added to a standard deviation")
 	f.Float64Var(&c.InvalidActionPenalty, "invalid-action-penalty", c.InvalidActionPenalty, "penalty for steps with valid: false; 0 turns it off")

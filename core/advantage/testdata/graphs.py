@@ -33,6 +33,16 @@ def episode(group, p, std):
     return compared(p["score"], [q["score"] for q in group], std)
 
 
+def episode_of_batch(groups, c):
+    """How far the return of each step is above the mean of all steps, by trajectory."""
+    everything = [g for group in groups for p in group for g in returns(p, c["gamma"])]
+    return lambda p, t: compared(returns(p, c["gamma"])[t], everything, True)
+
+
+def first(group, p, t, c):
+    return c["batch"](p, t) if c["batch"] else episode(group, p, c["std"])
+
+
 def distances(group, least):
     edges, won = set(), "(won)"
     for p in group:
@@ -63,7 +73,7 @@ def graphgpo(group, c):
 
     among = leaving(group, q)
     return [
-        [episode(group, p, c["std"]) + c["omega"] * compared(q(p, t), among[s], True) for t, s in enumerate(p["states"])]
+        [first(group, p, t, c) + c["omega"] * compared(q(p, t), among[s], True) for t, s in enumerate(p["states"])]
         for p in group
     ]
 
@@ -79,7 +89,7 @@ def g2po(group, c):
     gains = [after(p, t) - value[s] for p in group for t, s in enumerate(p["states"])]
     return [
         [
-            episode(group, p, c["std"])
+            first(group, p, t, c)
             + c["omega"] * (compared(after(p, t), among[s], c["std"]) + compared(after(p, t) - value[s], gains, c["std"]))
             for t, s in enumerate(p["states"])
         ]
@@ -150,6 +160,41 @@ def path(rng, states):
     }
 
 
+def gigpo(group, c):
+    among = leaving(group, lambda p, t: returns(p, c["gamma"])[t])
+    return [
+        [
+            first(group, p, t, c) + c["omega"] * compared(returns(p, c["gamma"])[t], among[s], c["std"])
+            for t, s in enumerate(p["states"])
+        ]
+        for p in group
+    ]
+
+
+def batches(rng):
+    """The estimators that add a step advantage to the returns of the whole batch."""
+    for n in range(24):
+        estimator = [gigpo, graphgpo, g2po][n % 3]
+        c = {
+            "gamma": rng.choice([0.5, 0.95]),
+            "lambda": 0.95,
+            "omega": rng.choice([0.5, 2.0]),
+            "std": n % 2 == 0,
+            "success_score": 0.0,
+            "distance_decay": 0.1,
+            "distance": "next",
+            "episode": "batch",
+        }
+        groups = [[path(rng, "abcde") for _ in range(rng.randint(1, 5))] for _ in range(3)]
+        c["batch"] = episode_of_batch(groups, c)
+        write(estimator.__name__, c, groups, [estimator(g, c) for g in groups])
+
+
+def write(name, c, groups, advantages):
+    c = {k: v for k, v in c.items() if k != "batch"}
+    print(json.dumps({"estimator": name, **c, "groups": groups, "advantages": advantages}))
+
+
 def main():
     rng = random.Random(20260526)
     one_group = {"graphgpo": graphgpo, "g2po": g2po, "gagpo": gagpo, "opo": opo, "maxrl": maxrl, "grpo_passk": grpo_passk}
@@ -166,11 +211,13 @@ def main():
         }
         states = [chr(97 + i) for i in range(rng.choice([2, 5, 12]))]
         groups = [[path(rng, states) for _ in range(rng.randint(1, 6))] for _ in range(3)]
+        c |= {"episode": "group", "batch": None}
         if name == "reinforce_pp_baseline":
             advantages = baseline(groups, c)
         else:
             advantages = [one_group[name](g, c) for g in groups]
-        print(json.dumps({"estimator": name, **c, "groups": groups, "advantages": advantages}))
+        write(name, c, groups, advantages)
+    batches(random.Random(20261126))
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ func variants() map[string]func(*advantage.Config) {
 		},
 		"long": func(c *advantage.Config) { c.Estimator, c.History = "hgpo", 4 },
 	}
+	for _, name := range []string{"gigpo", "graphgpo", "g2po"} {
+		all[name+" over the batch"] = func(c *advantage.Config) { c.Estimator, c.Episode = name, "batch" }
+	}
 	for _, name := range advantage.Names() {
 		all[name] = func(c *advantage.Config) { c.Estimator = name }
 	}

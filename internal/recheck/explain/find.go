@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
@@ -129,7 +128,7 @@ func findStep(dir, path string, s Settings, c Choice) (*Explanation, error) {
 	if best == nil {
 		return nil, c.nothing(path)
 	}
-	whitened := slices.ContainsFunc(advantage.Estimators(), func(e advantage.Estimator) bool { return e.Name == s.Advantage.Estimator && e.Whitens })
+	whitened := s.Advantage.Whitens()
 	if dir != "" && whitened && s.Moments == nil {
 		if s.Moments, err = momentsOf(dir, IterationOf(best.best.trajectory)); err != nil {
 			return nil, err

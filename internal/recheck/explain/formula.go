@@ -37,6 +37,14 @@ func combines(estimator string) bool {
 	return slices.Contains([]string{"gigpo", "graphgpo", "g2po"}, estimator)
 }
 
+// EpisodeOf returns the name of the value that A_E compares.
+func (e *Explanation) EpisodeOf() string {
+	if combines(e.Config.Estimator) && e.Config.Whitens() {
+		return "G"
+	}
+	return "R"
+}
+
 // StepOf returns the name of the value that A_S compares.
 func (e *Explanation) StepOf() string {
 	switch e.Config.Estimator {

@@ -33,6 +33,7 @@ func (b *Batch) underOtherSettings(row int) (all []Other) {
 func alternatives(c advantage.Config) (all []other) {
 	add := func(name string, change func(*advantage.Config)) {
 		o := other{name: name, config: c}
+		o.config.Episode = advantage.Default().Episode // a batch is not always at hand
 		change(&o.config)
 		if o.config != c {
 			all = append(all, o)

@@ -57,6 +57,9 @@ func (b *Batch) episodeTerm(row int) *Term {
 			votes, among = nil, "scores (one for each step)"
 		}
 	}
+	if combines(c.Estimator) && c.Whitens() {
+		return b.whitened(b.Result.Return[row], "returns of the batch")
+	}
 	s := advantage.Spreads(score, group, votes)[group[row]]
 	t := compared(score[row], s, n, among)
 	switch {
@@ -118,10 +121,14 @@ func (b *Batch) stepTerm(row int) *Term {
 		if b.Config.Estimator != whitening {
 			x, what = b.Result.Episode, "differences of the batch"
 		}
-		m := b.Result.Moments
-		s := advantage.Spread{N: m.N, Mean: m.Mean, Deviation: m.Deviation, Varied: m.Deviation != 0}
-		n := advantage.Norm{Normalization: advantage.MeanStdNorm, Epsilon: b.Config.Epsilon}
-		return compared(x[row], s, n, what)
+		return b.whitened(x[row], what)
 	}
 	return nil
+}
+
+// whitened compares x with the whole batch.
+func (b *Batch) whitened(x float64, among string) *Term {
+	m := b.Result.Moments
+	s := advantage.Spread{N: m.N, Mean: m.Mean, Deviation: m.Deviation, Varied: m.Deviation != 0}
+	return compared(x, s, advantage.Norm{Normalization: advantage.MeanStdNorm, Epsilon: b.Config.Epsilon}, among)
 }

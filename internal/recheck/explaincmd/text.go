@@ -103,7 +103,7 @@ func (p *printer) members(e *explain.Explanation) {
 		t.Add(terminal.Clean(m.Trajectory), score, a, strconv.Itoa(m.Steps), remark)
 	}
 	p.table(t)
-	p.term("A_E", "R", e.Episode)
+	p.term("A_E", e.EpisodeOf(), e.Episode)
 }
 
 // state prints the return, the anchor group and A_S.
