@@ -182,10 +182,10 @@ func TestScriptsOfRubrics(t *testing.T) {
 }
 
 // interpreterOf returns the interpreters that the rewards of a script need: python.txtar, js.txtar,
-// attempts.txtar, code.txtar, rubriceval.txtar and pythonexamples.txtar need some that may not be installed.
+// attempts.txtar and others need some that may not be installed.
 func interpreterOf(script string) *interpreter.Interpreter {
 	name := strings.TrimSuffix(filepath.Base(script), ".txtar")
-	if name == "attempts" || name == "code" || name == "rubriceval" || name == "pythonexamples" {
+	if slices.Contains([]string{"attempts", "code", "estimator", "pythonexamples", "rubriceval"}, name) {
 		name = "python"
 	}
 	for _, i := range interpreter.All() {

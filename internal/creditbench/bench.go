@@ -2,6 +2,7 @@ package creditbench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,26 +13,42 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/stats"
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // Plan says what to measure.
 type Plan struct {
-	Estimators []advantage.Config // the settings of each; names may repeat
-	Worlds     []string           // empty means all
-	Members    []int              // sizes of a group
+	Estimators []Estimator
+	LeftOut    []LeftOut // estimators that the worlds do not suit
+	Worlds     []string  // empty means all
+	Members    []int     // sizes of a group
 	Seeds      int
 }
 
-// Default is every estimator with the settings of a new configuration, in every world, in
-// groups of 4, 8 and 16, with 30 seeds.
+// LeftOut is an estimator that is not measured.
+type LeftOut struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// Default is every estimator that the worlds suit, with the settings of a new configuration,
+// in every world, in groups of 4, 8 and 16, with 30 seeds.
 func Default() Plan {
 	p := Plan{Members: []int{4, 8, 16}, Seeds: 30}
+	w := Worlds()[0]
+	r := rand.New(rand.NewPCG(1, 1))
+	policy := w.random(r)
+	played := w.sample(policy, w.Solve(policy), 1, 2, r)
 	for _, name := range advantage.Names() {
 		cfg := advantage.Default()
 		cfg.Estimator = name
-		p.Estimators = append(p.Estimators, cfg)
+		if err := advantage.Estimate(cfg, &played.rows, new(advantage.Result)); err != nil {
+			p.LeftOut = append(p.LeftOut, LeftOut{name, err.Error()})
+			continue
+		}
+		p.Estimators = append(p.Estimators, Estimator{Name: name, Config: cfg})
 	}
 	return p
 }
@@ -66,6 +83,9 @@ type Results struct {
 	Members []int    `json:"members"`
 	Worlds  []*World `json:"-"`
 	Rows    []Row    `json:"rows"`
+
+	Programs []reward.Info `json:"programs,omitempty"` // of the estimators that are programs
+	LeftOut  []LeftOut     `json:"left_out,omitempty"`
 }
 
 // unit is one world with one size of groups and one seed, for all estimators.
@@ -96,6 +116,9 @@ func Run(ctx context.Context, p Plan, done func(n, of int)) (*Results, error) {
 			}
 		}
 	}
+	if err := p.try(ctx, units); err != nil {
+		return nil, err
+	}
 	all, finished := make([][]found, len(units)), make(chan struct{}, len(units))
 	many, ctx := errgroup.WithContext(ctx)
 	many.SetLimit(cpus.Count() + 1)
@@ -115,7 +138,7 @@ func Run(ctx context.Context, p Plan, done func(n, of int)) (*Results, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			all[i], err = u.run(p.Estimators)
+			all[i], err = u.run(ctx, p.Estimators)
 			finished <- struct{}{}
 			return err
 		})
@@ -123,18 +146,51 @@ func Run(ctx context.Context, p Plan, done func(n, of int)) (*Results, error) {
 	if err := many.Wait(); err != nil {
 		return nil, err
 	}
-	return &Results{Seeds: p.Seeds, Members: p.Members, Worlds: worlds, Rows: p.rows(units, all)}, nil
+	return &Results{Seeds: p.Seeds, Members: p.Members, Worlds: worlds, Rows: p.rows(units, all), Programs: p.programs(), LeftOut: p.LeftOut}, nil
+}
+
+// try estimates one batch with each program, so that a mistake shows at once and alone.
+func (p Plan) try(ctx context.Context, units []unit) error {
+	var programs []Estimator
+	for _, e := range p.Estimators {
+		if e.Program != nil {
+			programs = append(programs, e)
+		}
+	}
+	if len(programs) == 0 || len(units) == 0 {
+		return nil
+	}
+	u, r := units[0], units[0].random(0)
+	policy := u.world.random(r)
+	played := u.world.sample(policy, u.world.Solve(policy), 1, u.members, r)
+	var problems []error
+	for _, e := range programs {
+		_, err := e.estimate(ctx, &played.rows, nil)
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+func (p Plan) programs() (all []reward.Info) {
+	for _, e := range p.Estimators {
+		if e.Program != nil {
+			info := e.Program.Info()
+			info.Name = e.Name
+			all = append(all, info)
+		}
+	}
+	return all
 }
 
 // run measures all estimators on the same episodes, and trains with each.
-func (u unit) run(cfgs []advantage.Config) ([]found, error) {
-	qualities, err := u.world.measure(cfgs, u.members, u.random(0))
+func (u unit) run(ctx context.Context, estimators []Estimator) ([]found, error) {
+	qualities, err := u.world.measure(ctx, estimators, u.members, u.random(0))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]found, len(cfgs))
-	for i, cfg := range cfgs {
-		learned, err := u.world.learn(cfg, u.members, u.random(1))
+	out := make([]found, len(estimators))
+	for i, e := range estimators {
+		learned, err := u.world.learn(ctx, e, u.members, u.random(1))
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +228,7 @@ func chosen(names []string) ([]*World, error) {
 // rows summarizes the seeds.
 func (p Plan) rows(units []unit, all [][]found) (rows []Row) {
 	for at := 0; at < len(units); at += p.Seeds {
-		for e, cfg := range p.Estimators {
+		for e, estimator := range p.Estimators {
 			of := func(get func(found) float64) (x []float64) {
 				for seed := range p.Seeds {
 					x = append(x, get(all[at+seed][e]))
@@ -181,7 +237,7 @@ func (p Plan) rows(units []unit, all [][]found) (rows []Row) {
 			}
 			areas := of(func(f found) float64 { return f.Area })
 			rows = append(rows, Row{
-				World: units[at].world.Name, Estimator: cfg.Estimator, Members: units[at].members,
+				World: units[at].world.Name, Estimator: estimator.Name, Members: units[at].members,
 				Sign: over(of(func(f found) float64 { return f.Sign })), Rank: over(of(func(f found) float64 { return f.Rank })),
 				Bias: over(of(func(f found) float64 { return f.Bias })), Noise: over(of(func(f found) float64 { return f.Noise })),
 				Area: over(areas), Last: over(of(func(f found) float64 { return f.Last })), areas: areas,
@@ -200,18 +256,33 @@ func over(x []float64) Value {
 	return Value{len(x), mean, low, high}
 }
 
-// Named returns the settings of the named estimators, or of all if names is empty.
-func (p Plan) Named(names []string) ([]advantage.Config, error) {
+// Named returns the named estimators, or all if names is empty.
+func (p Plan) Named(names []string) ([]Estimator, error) {
 	if len(names) == 0 {
 		return p.Estimators, nil
 	}
-	var out []advantage.Config
+	var out []Estimator
 	for _, name := range names {
-		i := slices.IndexFunc(p.Estimators, func(c advantage.Config) bool { return c.Estimator == name })
+		i := slices.IndexFunc(p.Estimators, func(e Estimator) bool { return e.Name == name })
 		if i < 0 {
-			return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Refused, Where: "--estimator", What: fmt.Sprintf("%q is not an estimator", name), Allowed: advantage.Names(), Hint: "use one of " + strings.Join(advantage.Names(), ", ")}
+			return nil, p.unknown(name)
 		}
 		out = append(out, p.Estimators[i])
 	}
 	return out, nil
+}
+
+// unknown is the error of a name that is not an estimator, or one that is left out.
+func (p Plan) unknown(name string) error {
+	var known []string
+	for _, e := range p.Estimators {
+		known = append(known, e.Name)
+	}
+	what, hint := fmt.Sprintf("%q is not an estimator", name), "use one of "+strings.Join(known, ", ")
+	if i := slices.IndexFunc(p.LeftOut, func(x LeftOut) bool { return x.Name == name }); i >= 0 {
+		what = fmt.Sprintf("%s cannot be measured in these worlds: %s", name, p.LeftOut[i].Why)
+	} else if strings.ContainsAny(name, "./") {
+		hint = "name a file with --file"
+	}
+	return &fault.Error{Boundary: fault.CLI, Kind: fault.Refused, Where: "--estimator", What: what, Allowed: known, Hint: hint}
 }

@@ -1,6 +1,7 @@
 package creditbench
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -78,7 +79,7 @@ func TestExactEstimator(t *testing.T) {
 	cfg := advantage.Default()
 	cfg.Estimator, cfg.Gamma, cfg.Lambda = "gae", 1, 0
 	for _, w := range []*World{chain().build(), keyAndDoor().build(), push().build(), loops().build()} {
-		q, err := w.measure([]advantage.Config{cfg}, 8, rand.New(rand.NewPCG(1, 2)))
+		q, err := w.measure(t.Context(), []Estimator{{Name: "gae", Config: cfg}}, 8, rand.New(rand.NewPCG(1, 2)))
 		require.NoError(t, err)
 		require.Equal(t, 1.0, q[0].Sign, w.Name)
 		require.InDelta(t, 1, q[0].Rank, 1e-3, w.Name)
@@ -126,10 +127,13 @@ func TestPage(t *testing.T) {
 	for _, w := range Worlds() {
 		require.Contains(t, string(page), capital(w.Title))
 	}
-	for _, name := range advantage.Names() {
-		require.Contains(t, string(page), "| "+name+" |")
-	}
 	p := Default()
+	for _, e := range p.Estimators {
+		require.Contains(t, string(page), "| "+e.Name+" |", "write the page again: merit advantages measure --out docs/credit-bench.md --force")
+	}
+	for _, x := range p.LeftOut {
+		require.Contains(t, string(page), fmt.Sprintf("- `%s` is left out: %s.", x.Name, x.Why))
+	}
 	p.Worlds, p.Members = []string{"turns"}, []int{4}
 	p.Estimators, err = p.Named([]string{"gigpo", "graphgpo", "reinforce_pp"})
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package creditbench
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -23,7 +24,7 @@ type Learned struct {
 
 // learn trains a policy that begins with equal preferences. Successes are computed, not
 // sampled, so they have no noise.
-func (w *World) learn(cfg advantage.Config, members int, r *rand.Rand) (Learned, error) {
+func (w *World) learn(ctx context.Context, e Estimator, members int, r *rand.Rand) (Learned, error) {
 	table := map[string][]float64{}
 	p := Policy{}
 	views := w.views()
@@ -36,10 +37,11 @@ func (w *World) learn(cfg advantage.Config, members int, r *rand.Rand) (Learned,
 	exact := w.Solve(p)
 	for steps := 0; steps < budget; {
 		played := w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
-		if err := advantage.Estimate(cfg, &played.rows, &result); err != nil {
+		advantages, err := e.estimate(ctx, &played.rows, &result)
+		if err != nil {
 			return out, err
 		}
-		w.update(table, p, played, result.Advantage, views)
+		w.update(table, p, played, advantages, views)
 		n := min(played.rows.Len(), budget-steps)
 		before := w.Success(exact)
 		exact = w.Solve(p)

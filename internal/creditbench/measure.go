@@ -1,6 +1,7 @@
 package creditbench
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -25,21 +26,22 @@ const still = 1e-9
 
 // measure compares estimates with exact advantages. The result of an estimator that fails is
 // its error.
-func (w *World) measure(cfgs []advantage.Config, members int, r *rand.Rand) ([]Quality, error) {
+func (w *World) measure(ctx context.Context, estimators []Estimator, members int, r *rand.Rand) ([]Quality, error) {
 	p := w.random(r)
 	exact := w.Solve(p)
-	all := make([]tally, len(cfgs))
+	all := make([]tally, len(estimators))
 	var result advantage.Result
 	for range batches {
 		played := w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
-		for i, cfg := range cfgs {
-			if err := advantage.Estimate(cfg, &played.rows, &result); err != nil {
+		for i, e := range estimators {
+			found, err := e.estimate(ctx, &played.rows, &result)
+			if err != nil {
 				return nil, err
 			}
-			all[i].add(played, result.Advantage)
+			all[i].add(played, found)
 		}
 	}
-	out := make([]Quality, len(cfgs))
+	out := make([]Quality, len(estimators))
 	for i := range all {
 		out[i] = all[i].quality()
 	}

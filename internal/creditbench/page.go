@@ -105,6 +105,12 @@ func (r *Results) WritePage(w io.Writer) error {
 		}
 	}
 	b.WriteString(limits)
+	for _, x := range r.LeftOut {
+		fmt.Fprintf(&b, "- `%s` is left out: %s.\n", x.Name, x.Why)
+	}
+	for _, x := range r.Programs {
+		fmt.Fprintf(&b, "- `%s` is a program in the sandbox, %s.\n", x.Name, x.Digest)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -3,25 +3,36 @@
 package creditcmd
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/creditbench"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/sweep"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type options struct {
 	host       *console.Host
 	Estimators []string `flag:"estimator" usage:"measure this estimator (repeatable; default all)"`
+	Files      []string `flag:"file" usage:"also measure the estimator of this file: a Python file with a function advantages(rows), or a .wasm module (repeatable)" files:"py,wasm"`
 	Worlds     []string `flag:"world" usage:"measure in this world (repeatable; default all)"`
 	Members    []int    `flag:"members" usage:"members of a group (repeatable)"`
 	Seeds      int      `flag:"seeds" usage:"random policies, and trainings, of each world"`
 	Out        string   `flag:"out" usage:"write a page (.md) with every table" output:"yes"`
+	Sandbox    sandbox.Config
 }
 
 // NewCmd returns the command.
@@ -36,8 +47,13 @@ action exactly. It prints how often each estimator finds the right sign, how its
 advantages correlate with the exact ones, their bias and noise, and how fast a policy
 learns with them. The same command prints the same numbers.
 
+--file adds an estimator of your own to the tables: a Python file with a function
+advantages(rows), or a WebAssembly module. It runs in the sandbox, as rewards do. The
+function gets the rows of a batch, as merit advantages reads them, and returns one number
+for each row.
+
 Worlds: ` + worlds() + `.`,
-		Example: "  merit advantages measure --members 8 --seeds 2\n  merit advantages measure --estimator gigpo --estimator graphgpo --world push --members 4 --seeds 3 --out push.md",
+		Example: "  merit advantages measure --members 8 --seeds 2\n  merit advantages measure --estimator gigpo --estimator graphgpo --world push --members 4 --seeds 3 --out push.md\n  merit advantages measure --file median.py --estimator gigpo --world fork --members 4 --seeds 2",
 		RunE:    o.run,
 	}, o)
 }
@@ -55,6 +71,12 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	programs, closeAll, err := o.programs(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	plan.Estimators = append(slices.Clone(plan.Estimators), programs...)
 	progress := o.host.Progress("measure", "parts", 0)
 	defer progress.Close()
 	r, err := creditbench.Run(cmd.Context(), plan, func(n, of int) {
@@ -96,6 +118,66 @@ func (o *options) plan(cmd *cobra.Command) (creditbench.Plan, error) {
 	plan.Estimators, err = plan.Named(o.Estimators)
 	return plan, err
 }
+
+// programs loads the estimators of --file, in the sandbox.
+func (o *options) programs(ctx context.Context) (all []creditbench.Estimator, closeAll func(), err error) {
+	var opened []*merit.Rewards
+	closeAll = func() {
+		for _, r := range opened {
+			r.Close()
+		}
+	}
+	var problems []error
+	names := map[string]bool{}
+	for _, file := range o.Files {
+		name := filepath.Base(file)
+		r, err := o.load(ctx, file)
+		if err == nil && names[name] {
+			err = &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--file", What: "two files are called " + name, Hint: "rename one of them"}
+		}
+		if problems = append(problems, err); r != nil {
+			opened = append(opened, r)
+			all = append(all, creditbench.Estimator{Name: name, Program: r.Parts[0].Scorer})
+		}
+		names[name] = true
+	}
+	if err := errors.Join(problems...); err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	return all, closeAll, nil
+}
+
+// load loads an estimator: a module unchanged, and a copy of a Python file with the adapter.
+func (o *options) load(ctx context.Context, file string) (*merit.Rewards, error) {
+	named := rewardcmd.Named{Path: file}
+	switch filepath.Ext(file) {
+	case ".wasm":
+	case ".py":
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: file, What: "cannot be read", Err: err, Hint: "check the path"}
+		}
+		if !function.Match(text) {
+			return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: file, What: "has no function advantages", Hint: "define advantages(rows), which returns one number for each row"}
+		}
+		dir, err := os.MkdirTemp("", "merit-estimator-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		named.Path, named.Function = filepath.Join(dir, filepath.Base(file)), creditbench.Function
+		if err := os.WriteFile(named.Path, append(text, creditbench.Adapter...), 0o600); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--file", What: file + " is neither a Python file nor a WebAssembly module", Hint: "name a .py or .wasm file"}
+	}
+	return rewardcmd.Load(ctx, o.host, o.Sandbox, named)
+}
+
+// function finds what an estimator defines.
+var function = regexp.MustCompile(`(?m)^(?:async )?(?:def +advantages *\(|advantages *=|from .* import .*\badvantages\b)`)
 
 func (o *options) print(r *creditbench.Results) error {
 	if o.host.Global.JSON {
