@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/merit-rl/merit/internal/base/sampling"
 )
 
 // Env is a vector of independent slots. It is not safe for concurrent use; a
@@ -65,6 +67,19 @@ type Spec struct {
 	Tools json.RawMessage
 	// Snapshots means that the environment is a Snapshotter.
 	Snapshots bool
+	// Tasks is the number of tasks of the split, if it is a fixed list: seeds that are
+	// equal modulo Tasks start the same task. 0 means that every seed is another task.
+	Tasks int
+	// Mixture lists the environments of which this one is made; nil for others.
+	Mixture []sampling.Source
+}
+
+// Sources returns the environments of a mixture, or s itself.
+func (s Spec) Sources() []sampling.Source {
+	if s.Mixture != nil {
+		return s.Mixture
+	}
+	return []sampling.Source{{Name: s.Name, Weight: 1, Tasks: s.Tasks}}
 }
 
 // Features returns the number of values in the observation tensor of a slot.

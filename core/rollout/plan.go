@@ -8,8 +8,8 @@ import (
 )
 
 // Plan is which episodes to collect. Group i of the plan has the number g =
-// FirstGroup + i; its environment seed is Seed.Path(g), and the randomness of a
-// decision is Seed.Path(g, member, step).
+// FirstGroup + i; its environment seed is Starts[i] or, without Starts, Seed.Path(g), and
+// the randomness of a decision is Seed.Path(g, member, step).
 type Plan struct {
 	Seed       rl.Seed
 	FirstGroup int
@@ -20,11 +20,32 @@ type Plan struct {
 	// Unscored leaves scoring to the caller, who scores episodes of several policies
 	// together. What plays for it returns evaluations that mean nothing, or none.
 	Unscored bool `json:"Unscored,omitempty"`
+	// Starts are the environment seeds of the groups, if a sampler chose them; nil
+	// otherwise.
+	Starts []uint64 `json:"Starts,omitempty"`
 
 	// For a player of recordings: the iteration that learns from the episodes,
 	// counted from 1 (0 is an evaluation), and whether the policy is untrained.
 	Iteration int  `json:"-"`
 	Baseline  bool `json:"-"`
+}
+
+// Start returns the environment seed of group g.
+func (p Plan) Start(g int) uint64 {
+	if p.Starts != nil {
+		return p.Starts[g-p.FirstGroup]
+	}
+	return uint64(p.Seed.Path(uint64(g)))
+}
+
+// Part returns the plan of n groups of p, from group first of p on, counted from 0.
+func (p Plan) Part(first, n int) Plan {
+	p.FirstGroup += first
+	p.Groups = n
+	if p.Starts != nil {
+		p.Starts = p.Starts[first : first+n]
+	}
+	return p
 }
 
 // GroupID returns the id of group g, such as "train-3-g17".

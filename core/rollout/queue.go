@@ -113,7 +113,7 @@ func (q *queue) stats() Stats {
 // begin returns the empty trajectory of a job.
 func (q *queue) begin(j job, task string) *rl.Trajectory {
 	g := q.plan.FirstGroup + j.group
-	seed := uint64(q.plan.Seed.Path(uint64(g)))
+	seed := q.plan.Start(g)
 	return &rl.Trajectory{
 		ID:       q.plan.TrajectoryID(g, j.member),
 		Group:    q.plan.GroupID(g),
@@ -133,7 +133,7 @@ func (q *queue) groups(task string) []*rl.Group {
 	groups := make([]*rl.Group, q.plan.Groups)
 	for i := range groups {
 		g := q.plan.FirstGroup + i
-		seed := uint64(q.plan.Seed.Path(uint64(g)))
+		seed := q.plan.Start(g)
 		groups[i] = &rl.Group{
 			ID:           q.plan.GroupID(g),
 			Task:         rl.Task{ID: taskID(task, seed), Seed: seed},

@@ -1,24 +1,28 @@
 package run
 
+import "github.com/merit-rl/merit/internal/base/sampling"
+
 // Iteration is one line of metrics.jsonl. Iteration 0 is the untrained policy:
 // it has a validation and nothing else.
 type Iteration struct {
-	Iteration  int            `json:"iteration"` // number of the iteration; 0 is the untrained policy
-	EnvSteps   uint64         `json:"env_steps"` // steps of training in the environment since the run began
-	Episodes   uint64         `json:"episodes"`  // episodes of training since the run began
-	Rollout    *Rollout       `json:"rollout,omitempty"`
-	Outcomes   map[string]int `json:"outcomes,omitempty"` // trajectories with this outcome (reward.Outcome)
-	Advantage  *Advantage     `json:"advantage,omitempty"`
-	Update     *Update        `json:"update,omitempty"`
-	Outputs    *Outputs       `json:"outputs,omitempty"`
-	OffPolicy  *OffPolicy     `json:"off_policy,omitempty"` // of runs that learn from traces
-	Validation *Score         `json:"validation,omitempty"`
-	Best       bool           `json:"best,omitempty"`    // 1 if this is the best validation so far
-	Alarms     []Alarm        `json:"alarms,omitempty"`  // alarms of core/monitor
-	Adapted    *Caution       `json:"adapted,omitempty"` // applies from the next iteration on, if an alarm changed it
-	Saved      *Frame         `json:"saved,omitempty"`
-	Cost       Cost           `json:"cost,omitzero"` // what it used besides time
-	Time       Time           `json:"time"`
+	Iteration int            `json:"iteration"` // number of the iteration; 0 is the untrained policy
+	EnvSteps  uint64         `json:"env_steps"` // steps of training in the environment since the run began
+	Episodes  uint64         `json:"episodes"`  // episodes of training since the run began
+	Rollout   *Rollout       `json:"rollout,omitempty"`
+	Outcomes  map[string]int `json:"outcomes,omitempty"` // trajectories with this outcome (reward.Outcome)
+	// Sampling describes the tasks, if train.sampling draws them from a set.
+	Sampling   *sampling.Metrics `json:"sampling,omitempty"`
+	Advantage  *Advantage        `json:"advantage,omitempty"`
+	Update     *Update           `json:"update,omitempty"`
+	Outputs    *Outputs          `json:"outputs,omitempty"`
+	OffPolicy  *OffPolicy        `json:"off_policy,omitempty"` // of runs that learn from traces
+	Validation *Score            `json:"validation,omitempty"`
+	Best       bool              `json:"best,omitempty"`    // 1 if this is the best validation so far
+	Alarms     []Alarm           `json:"alarms,omitempty"`  // alarms of core/monitor
+	Adapted    *Caution          `json:"adapted,omitempty"` // applies from the next iteration on, if an alarm changed it
+	Saved      *Frame            `json:"saved,omitempty"`
+	Cost       Cost              `json:"cost,omitzero"` // what it used besides time
+	Time       Time              `json:"time"`
 }
 
 // Level is the urgency of an alarm.

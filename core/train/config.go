@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/sampling"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
@@ -59,6 +60,8 @@ type Config struct {
 	// FreshOptimizer starts with the weights of From only, without the state of its
 	// optimizer.
 	FreshOptimizer bool `yaml:"fresh_optimizer" json:"fresh_optimizer"`
+	// Sampling says which tasks training plays. Validation and test are not affected.
+	Sampling sampling.Config `yaml:"sampling" json:"sampling"`
 	// Resample is how often an iteration replaces groups whose members all have the
 	// same score (dynamic sampling, arXiv 2503.14476); 0 means never.
 	Resample int `yaml:"resample" json:"resample" jsonschema:"minimum=0,maximum=100" hint:"use 0 (off) to 100"`
@@ -78,7 +81,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Iterations: 200, EvaluateEvery: 10, ValidationEpisodes: 500, TestEpisodes: 1000,
-		Patience: 10, SuccessScore: 0.5, Cluster: ByStart, CheckpointEvery: 5, Restarts: 2, Stop: StopConfig{Flags: flagsContinue},
+		Patience: 10, SuccessScore: 0.5, Cluster: ByStart, CheckpointEvery: 5, Restarts: 2, Stop: StopConfig{Flags: flagsContinue}, Sampling: sampling.Default(),
 	}
 }
 

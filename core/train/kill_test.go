@@ -13,14 +13,16 @@ import (
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/sampling"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
-// adapting are settings under which alarms slow the learner down repeatedly: a
-// resumed run must raise the same alarms.
+// adapting are settings under which alarms slow the learner down repeatedly, and pools
+// choose the tasks: a resumed run must raise the same alarms and play the same tasks.
 func adapting() train.Settings {
 	s := settings()
 	s.Train.Keep = run.KeepConfig{Every: 3, Last: 1}
+	s.Train.Sampling.Method, s.Train.Sampling.Tasks, s.Train.Sampling.Window = sampling.Pools, 20, 8
 	s.Monitor = monitor.Default()
 	s.Monitor.OnAlarm, s.Monitor.Repeat, s.Monitor.Window = monitor.OnAlarmAdapt, 2, 2
 	s.Monitor.Thresholds.KLAlarm, s.Monitor.Thresholds.PerfectScores = 1e-6, 0.01

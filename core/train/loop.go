@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/sampling"
 )
 
 // loop is a run in progress.
@@ -30,6 +31,8 @@ type loop struct {
 	recorded  Recorded        // the player, if it plays recordings
 	credit    credit.Pipeline // of training
 	scoring   credit.Pipeline // of evaluations, which only score
+
+	sampler *sampling.Sampler // of training; nil plays a new task in every group
 
 	cursor  run.Cursor      // the state of the run after the last recorded iteration
 	history []run.Iteration // all recorded iterations
@@ -51,6 +54,9 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	}
 	spec, err := l.spec(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.sample(spec); err != nil {
 		return nil, err
 	}
 	if l.learner, err = deps.OpenPolicy(ctx, spec, s.Train.Iterations); err != nil {
@@ -130,16 +136,23 @@ func LearnerState(c *run.Checkpoint) ([]byte, error) {
 	return data, nil
 }
 
-// learnerSection is the section of a checkpoint that holds the learner's
-// state.
-const learnerSection = "learner"
+// The sections of a checkpoint: the states of the learner and of the sampler, if there is
+// one.
+const (
+	learnerSection = "learner"
+	samplerSection = "sampler"
+)
 
 func (l *loop) checkpoint(ctx context.Context) error {
 	state, err := l.learner.Save(ctx, fmt.Sprintf("iteration-%d", l.cursor.Iteration))
 	if err != nil {
 		return err
 	}
-	return l.dir.SaveCheckpoint(&run.Checkpoint{Cursor: l.cursor, Sections: []run.Section{{Name: learnerSection, Data: state}}}, l.s.Train.Keep)
+	c := &run.Checkpoint{Cursor: l.cursor, Sections: []run.Section{{Name: learnerSection, Data: state}}}
+	if l.sampler != nil {
+		c.Sections = append(c.Sections, run.Section{Name: samplerSection, Data: l.sampler.State()})
+	}
+	return l.dir.SaveCheckpoint(c, l.s.Train.Keep)
 }
 
 // load loads the learner's state from a checkpoint of the run.
@@ -161,7 +174,7 @@ func (l *loop) reset(ctx context.Context) error {
 
 // restore restores the state of the loop from a checkpoint.
 func (l *loop) restore(ctx context.Context, c *run.Checkpoint) error {
-	if err := l.load(ctx, c); err != nil {
+	if err := errors.Join(l.load(ctx, c), l.restoreSampler(c)); err != nil {
 		return err
 	}
 	var err error

@@ -10,7 +10,7 @@ import (
 )
 
 // step is one iteration: collect → score → assign credit → update → validate.
-// Until record records its result, only the policy has changed.
+// Until record records its result, only the policy and the sampler have changed.
 func (l *loop) step(ctx context.Context) (*iteration, error) {
 	n := l.cursor.Iteration + 1
 	it := newIteration(n, l.cursor)
@@ -52,6 +52,7 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	before := l.cursor.Episodes
 	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train, &stats)
 	l.logStale(ctx, it)
+	it.line.Sampling = l.sampler.Measure()
 	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
 	it.lap(&t.Record, &cpu.Record)
 
@@ -73,12 +74,14 @@ func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Sc
 		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
 		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration), Iteration: it.line.Iteration,
 	}
+	l.choose(&plan)
 	cost := &it.line.Cost
 	p, err := l.play(ctx, l.player, plan, SplitTrain, &cost.Collect, &cost.Score)
 	if err != nil {
 		return credit.Scored{}, err
 	}
 	it.played(p)
+	l.report(it, p.Scored)
 	if l.recorded != nil { // recordings correct for their age themselves
 		return p.Scored, nil
 	}

@@ -38,6 +38,7 @@ A name never changes its meaning.
 func metricsPage(t *testing.T) []byte {
 	c := comments{t, fieldComments(t, "core/run")}
 	maps.Copy(c.of, fieldComments(t, "internal/base/cost"))
+	maps.Copy(c.of, fieldComments(t, "internal/base/sampling"))
 	b := bytes.NewBufferString(metricsIntro)
 	b.WriteString("\n## Iterations of a run\n\n" +
 		"Each line of `metrics.jsonl` has these numbers. A slash separates levels; the name is also the tag in TensorBoard.\n" +

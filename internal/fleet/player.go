@@ -61,8 +61,7 @@ func (p *player) chunk(members int) int {
 func cut(whole shardcodec.Order, groups int) (orders []shardcodec.Order) {
 	for first := 0; first < whole.Plan.Groups; first += groups {
 		o := whole
-		o.Plan.FirstGroup += first
-		o.Plan.Groups = min(groups, whole.Plan.Groups-first)
+		o.Plan = whole.Plan.Part(first, min(groups, whole.Plan.Groups-first))
 		orders = append(orders, o)
 	}
 	return orders

@@ -23,6 +23,7 @@ type Found struct {
 	Actions      []string `json:"actions,omitempty"`
 	FeatureShape []int    `json:"feature_shape,omitempty"`
 	MaxSteps     int      `json:"max_steps,omitempty"`
+	Tasks        int      `json:"tasks,omitempty"`
 
 	Tools json.RawMessage `json:"tools,omitempty"` // likewise
 
@@ -122,7 +123,7 @@ func describe(ctx context.Context, l *launch) (Found, *session, error) {
 func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
 	spec, _, err := s.configure(ctx, cfg, nil)
 	if err == nil {
-		f.Actions, f.FeatureShape, f.MaxSteps, f.Tools = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools
+		f.Actions, f.FeatureShape, f.MaxSteps, f.Tools, f.Tasks = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools, spec.Tasks
 	}
 	return err
 }

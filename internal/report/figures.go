@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/sampling"
 	"github.com/merit-rl/merit/internal/runs/spent"
 )
 
@@ -97,6 +98,9 @@ func figures(metrics []run.Iteration) []section {
 			one("Learning rate", number, func(r *run.Iteration) float64 { return r.Update.LearningRate }),
 		}},
 	}
+	if slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Sampling != nil }) {
+		all = append(all, tasks(metrics))
+	}
 	if slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Rollout != nil && r.Rollout.StaleGroups > 0 }) {
 		all = append(all, section{"Stale groups", "Merit dropped groups in which weights older than train.max_staleness updates decided a step. Short and long, low and high are relative to the means of all played episodes: if the shares differ much, training sees an unrepresentative part of the tasks.", []chart{
 			one("Groups dropped", number, func(r *run.Iteration) float64 { return float64(r.Rollout.StaleGroups) }),
@@ -118,6 +122,25 @@ func figures(metrics []run.Iteration) []section {
 		one("Learner ÷ sampler", number, func(r *run.Iteration) float64 { return r.Update.Ratio }),
 		one("Tokens with a gradient", number, func(r *run.Iteration) float64 { return float64(r.Update.Tokens) }),
 	}})
+}
+
+// tasks is the section about the tasks that a run draws from a set.
+func tasks(metrics []run.Iteration) section {
+	count := func(name, class string, value func(*sampling.Metrics) int) series {
+		return pick(metrics, name, class, func(r *run.Iteration) float64 { return float64(value(r.Sampling)) })
+	}
+	s := section{"Tasks", "The set of tasks that training draws from. A group with equal scores teaches estimators that compare members nothing.", []chart{
+		small("Groups with equal scores, of all played", percent, pick(metrics, "", "a", func(r *run.Iteration) float64 { return r.Sampling.Equal })),
+		small("Tasks that were played", number, count("", "a", func(m *sampling.Metrics) int { return m.Played })),
+	}}
+	if slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Sampling != nil && r.Sampling.Active > 0 }) {
+		s.Charts = append(s.Charts,
+			small("Tasks that do not rest", number, count("", "a", func(m *sampling.Metrics) int { return m.Active })),
+			small("Resting tasks", number,
+				count("never solved", "a", func(m *sampling.Metrics) int { return m.Unsolved }),
+				count("always solved", "b", func(m *sampling.Metrics) int { return m.Solved })))
+	}
+	return s
 }
 
 // costs returns what the run used; of an unfinished run, what its iterations used.

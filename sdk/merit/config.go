@@ -282,6 +282,9 @@ func (c *Config) problems(environment, reward bool) []error {
 	if c.Traced() && c.Train.Resample > 0 {
 		p.Invalid("train.resample", "plays groups again, but traces cannot be played", "remove it")
 	}
+	if c.Traced() && c.Train.Sampling.Set() {
+		p.Invalid("train.sampling", "chooses the tasks to play, but traces were already played", "remove it")
+	}
 	if c.Traced() && slices.ContainsFunc(c.Rewards, func(r Reward) bool { return r.Environment }) {
 		p.Invalid("rewards", "traces have no reward from an environment", "remove environment: true; without rewards, Merit uses the rewards in the traces, and the environment's reward for played episodes")
 	}

@@ -130,8 +130,13 @@ func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) e
 		return host.Open(ctx, cfg)
 	}
 	var problems []error
-	for _, cfg.Split = range splits {
-		if s.Plugin, err = host.Check(ctx, cfg); err != nil {
+	for i, split := range splits {
+		cfg.Split = split
+		found, err := host.Check(ctx, cfg)
+		if i == 0 { // training, unless the program only plays another split
+			s.Plugin = found
+		}
+		if err != nil {
 			problems = append(problems, err)
 		}
 		if err != nil && !errors.Is(err, fault.Of(fault.Config, "")) {
@@ -170,22 +175,31 @@ func find(c *Config, key, plugin string, getenv func(string) string) (string, er
 // describe opens an environment of this process and reads its description.
 func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) error {
 	var problems []error
-	for _, split := range splits {
+	for i, split := range splits {
 		e, err := open(ctx, split, 0)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
-		spec := e.Spec()
-		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps, Tools: spec.Tools}
+		if spec := e.Spec(); i == 0 {
+			s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps, Tools: spec.Tools, Tasks: spec.Tasks}
+		}
 		problems = append(problems, e.Close())
 	}
 	return errors.Join(problems...)
 }
 
-// spec returns what a policy needs to know about the environment.
+// spec returns what a policy and a sampler need to know about the environment.
 func (s *Session) spec() env.Spec {
-	return env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools}
+	return env.Spec{Name: s.Plugin.Name, FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools, Tasks: s.Plugin.Tasks}
+}
+
+// samples returns an error if training cannot draw tasks from the environment as
+// configured.
+func (s *Session) samples() error {
+	var p fault.Problems
+	p.Under("train.sampling", s.Config.Train.Sampling.Suits(s.spec().Sources()))
+	return s.Config.Places.Explain("", errors.Join(p...))
 }
 
 // FindEnvironment finds the environment of cfg, or uses the environment of the

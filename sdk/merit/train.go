@@ -48,6 +48,9 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 	case o.Resume && o.Overwrite:
 		return nil, misuse("a run cannot be resumed and replaced at once", "set only one of Resume and Overwrite")
 	}
+	if err := s.samples(); err != nil {
+		return nil, err
+	}
 	openPolicy, release, err := s.learner(ctx, &s.options, s.Config.Train.Iterations)
 	if err != nil {
 		return nil, err

@@ -76,6 +76,9 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if err := s.Config.Rollout.Suits(env.Spec{Name: s.Plugin.Name, MaxSteps: s.Plugin.MaxSteps, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools}); err != nil {
 		return s.Config.Places.Explain("", err)
 	}
+	if err := s.samples(); err != nil {
+		return err
+	}
 	if len(s.Config.Policy.Validate()) > 0 {
 		return nil // Config.Validate reports it
 	}

@@ -30,7 +30,7 @@ func check(o Order, s credit.Scored) error {
 
 func checkGroup(o Order, number int, g *rl.Group) error {
 	id := o.Plan.GroupID(number)
-	seed := uint64(o.Plan.Seed.Path(uint64(number)))
+	seed := o.Plan.Start(number)
 	switch {
 	case g == nil || g.ID != id:
 		return fmt.Errorf("group %s is missing at its place", id)

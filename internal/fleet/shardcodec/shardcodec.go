@@ -69,6 +69,8 @@ func ReadOrder(s queue.Shard) (Order, error) {
 		return o, corrupt("order", "the job or the policy is not a valid digest")
 	case p.Groups < 1 || p.Members < 1 || p.Groups > most || p.Members > most || p.Groups*p.Members > most || p.FirstGroup < 0:
 		return o, corrupt("order", fmt.Sprintf("it asks for %d groups of %d from %d", p.Groups, p.Members, p.FirstGroup))
+	case p.Starts != nil && len(p.Starts) != p.Groups:
+		return o, corrupt("order", fmt.Sprintf("it has %d starts for %d groups", len(p.Starts), p.Groups))
 	case len(o.Weights) > MaxWeights:
 		return o, corrupt("order", fmt.Sprintf("%d bytes of weights exceed the limit", len(o.Weights)))
 	}

@@ -88,7 +88,7 @@ func answer(o shardcodec.Order, seed uint64) credit.Scored {
 		n := o.Plan.FirstGroup + i
 		g := &rl.Group{ID: o.Plan.GroupID(n)}
 		fill(r, reflect.ValueOf(&g.Task).Elem())
-		g.Task.ID, g.Task.Seed = "maze-1", uint64(o.Plan.Seed.Path(uint64(n)))
+		g.Task.ID, g.Task.Seed = "maze-1", o.Plan.Start(n)
 		for m := range o.Plan.Members {
 			t := new(rl.Trajectory)
 			fill(r, reflect.ValueOf(t).Elem())
@@ -165,6 +165,12 @@ func TestOrder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = shardcodec.ReadOrder(s)
 	require.ErrorContains(t, err, "262145 bytes of weights exceed the limit")
+
+	o.Weights, o.Plan.Starts = nil, make([]uint64, o.Plan.Groups+1)
+	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
+	require.NoError(t, err)
+	_, err = shardcodec.ReadOrder(s)
+	require.ErrorContains(t, err, fmt.Sprintf("it has %d starts for %d groups", o.Plan.Groups+1, o.Plan.Groups))
 
 	o.Plan.Groups = 1 << 40
 	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})

@@ -326,6 +326,7 @@ type Spec struct {
 	System        string                 `protobuf:"bytes,7,opt,name=system,proto3" json:"system,omitempty"`
 	Tools         []byte                 `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`          // JSON list of OpenAI tools that an action may call; empty = none
 	Snapshots     bool                   `protobuf:"varint,9,opt,name=snapshots,proto3" json:"snapshots,omitempty"` // Snapshot and Restore are answered
+	Tasks         uint32                 `protobuf:"varint,10,opt,name=tasks,proto3" json:"tasks,omitempty"`        // tasks of the split: seeds that are equal modulo tasks start the same one; 0 = every seed is another task
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -421,6 +422,13 @@ func (x *Spec) GetSnapshots() bool {
 		return x.Snapshots
 	}
 	return false
+}
+
+func (x *Spec) GetTasks() uint32 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
 }
 
 // Batch is one operation for every slot, one column per field. Numbers are
@@ -1134,7 +1142,7 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x0eConfigureReply\x12)\n" +
 	"\x04spec\x18\x01 \x01(\v2\x15.merit.plugin.v1.SpecR\x04spec\x12,\n" +
 	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\x12\x12\n" +
-	"\x04lane\x18\x03 \x01(\bR\x04lane\"\xf2\x01\n" +
+	"\x04lane\x18\x03 \x01(\bR\x04lane\"\x88\x02\n" +
 	"\x04Spec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
@@ -1144,7 +1152,9 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\tmax_steps\x18\x06 \x01(\rR\bmaxSteps\x12\x16\n" +
 	"\x06system\x18\a \x01(\tR\x06system\x12\x14\n" +
 	"\x05tools\x18\b \x01(\fR\x05tools\x12\x1c\n" +
-	"\tsnapshots\x18\t \x01(\bR\tsnapshots\"\x98\x01\n" +
+	"\tsnapshots\x18\t \x01(\bR\tsnapshots\x12\x14\n" +
+	"\x05tasks\x18\n" +
+	" \x01(\rR\x05tasks\"\x98\x01\n" +
 	"\x05Batch\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\fR\x02op\x12\x16\n" +

@@ -17,7 +17,9 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 }
 
 // Spec implements plugin.Environment. Actions are free text.
-func (e *environment) Spec() plugin.Spec { return plugin.Spec{MaxSteps: 1, System: e.options.System} }
+func (e *environment) Spec() plugin.Spec {
+	return plugin.Spec{MaxSteps: 1, System: e.options.System, Tasks: len(e.tasks)}
+}
 
 // NewSlot implements plugin.Environment.
 func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }

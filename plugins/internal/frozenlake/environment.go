@@ -33,6 +33,9 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 		MaxSteps:     o.MaxSteps,
 		System:       system + firm,
 	}
+	if e.source.fixed != nil {
+		e.spec.Tasks = 1
+	}
 	if o.Slippery {
 		e.spec.System = system + slippery
 	}

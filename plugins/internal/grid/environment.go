@@ -24,6 +24,7 @@ func (e *environment) Spec() plugin.Spec {
 		Actions:  o.Moves,
 		MaxSteps: o.MaxSteps,
 		System:   strings.ReplaceAll(o.Rules, "{moves}", strings.Join(o.Moves, ", ")),
+		Tasks:    len(e.starts),
 	}
 }
 

@@ -44,6 +44,7 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 		FeatureShape: e.view.Shape(src.Sides()),
 		MaxSteps:     o.MaxSteps,
 		System:       system,
+		Tasks:        src.Tasks(),
 	}
 	return e, nil
 }

@@ -24,6 +24,8 @@ type level struct {
 type source interface {
 	// Level returns the level of a seed; read only.
 	Level(seed uint64) (*level, error)
+	// Tasks is the number of levels, if they are a list.
+	Tasks() int
 	// Sides are the largest height and width over all splits.
 	Sides() (height, width int)
 }
@@ -49,6 +51,8 @@ func (g *generated) Level(seed uint64) (*level, error) {
 	l.optimum, err = g.generator.Level(seed, &l.Board)
 	return l, err
 }
+
+func (g *generated) Tasks() int { return 0 }
 
 func (g *generated) Sides() (height, width int) { return g.side, g.side }
 
@@ -118,5 +122,7 @@ func (f *filed) Level(seed uint64) (*level, error) {
 	l.searched = true
 	return &l.level, nil
 }
+
+func (f *filed) Tasks() int { return len(f.levels) }
 
 func (f *filed) Sides() (height, width int) { return f.height, f.width }

@@ -120,7 +120,7 @@ class Service:
         return pb.Spec(
             name=self._described.name, version=self._described.version, slots=slots, actions=list(d.actions),
             feature_shape=list(d.feature_shape), max_steps=d.max_steps, system=d.system, tools=json.dumps(list(d.tools)).encode() if d.tools else b"",
-            snapshots=getattr(type(d), "snapshot", None) not in (None, Environment.snapshot, Vector.snapshot),
+            tasks=d.tasks, snapshots=getattr(type(d), "snapshot", None) not in (None, Environment.snapshot, Vector.snapshot),
         )
 
     def run(self, batches: Iterator[bytes], context: Any) -> Iterator[bytes]:

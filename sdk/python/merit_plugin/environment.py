@@ -23,6 +23,7 @@ class Described:
     max_steps: int = 0  # of an episode; 0 = the environment sets no limit
     system: str = ""  # opens every conversation: rules, legend, how to answer
     tools: Sequence[dict] = ()  # that an action may call, in OpenAI's form
+    tasks: int = 0  # of the split: seeds that are equal modulo tasks start the same one; 0 = every seed is another
 
 
 class Environment(Described):

@@ -17,6 +17,16 @@ export const figures = [
   { title: "environment steps per second", metrics: ["time/steps_per_second"] },
 ];
 
+// Of runs that draw tasks from a set, and of those that dropped stale groups.
+export const special = [
+  { title: "groups with equal scores, of all played", metrics: ["sampling/equal_scores"], ...share },
+  { title: "tasks that do not rest", metrics: ["sampling/active"] },
+  { title: "resting tasks", metrics: ["sampling/unsolved", "sampling/solved"], names: ["never solved", "always solved"] },
+  { title: "stale groups dropped", metrics: ["rollout/stale_groups"] },
+  { title: "stale, by length", metrics: ["rollout/stale_long", "rollout/stale_short"], names: ["long episodes", "short episodes"], ...share },
+  { title: "stale, by score", metrics: ["rollout/stale_high", "rollout/stale_low"], names: ["high scores", "low scores"], ...share },
+];
+
 export const axisNames = { iteration: "iteration", env_steps: "step", episodes: "episode", seconds: "second" };
 
 // runs reports whether a run is still written: a line a minute, or five times as long as its

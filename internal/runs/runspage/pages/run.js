@@ -3,7 +3,7 @@ import { add } from "../frame/keys.js";
 import { on } from "../frame/live.js";
 import { h, get, go, place, say, still, number, percent, count, visible } from "../frame/dom.js";
 import { chart, smooth, spanned } from "../frame/chart.js";
-import { figures, axisNames, left, runs } from "./figures.js";
+import { figures, special, axisNames, left, runs } from "./figures.js";
 
 const $ = (id) => document.getElementById(id);
 const run = $("lead").dataset.run;
@@ -14,7 +14,8 @@ let state = null, curves = new Map();
 const measured = [...document.querySelectorAll("#metrics option")].map((o) => o.value).filter((m) => m.startsWith("outputs/metrics/")).slice(0, 30).map((m) => ({ title: m.slice(16), metrics: [m] }));
 // won is the figure of a reward that compares.
 const won = { title: "win rate against the policy before training", metrics: ["validation/wins/rate"], percent: true };
-const all = () => [won, ...figures, ...measured, ...view.more.map((m) => ({ title: m, metrics: [m] }))];
+const has = new Set([...document.querySelectorAll("#metrics option")].map((o) => o.value));
+const all = () => [won, ...figures, ...special.filter((f) => has.has(f.metrics[0])), ...measured, ...view.more.map((m) => ({ title: m, metrics: [m] }))];
 
 function remember() {
   go({ x: view.x === "iteration" ? null : view.x, from: view.from, to: view.to, smooth: view.smooth || null, log: view.log ? "1" : null, large: view.large, metric: view.more });
