@@ -54,7 +54,7 @@ func TestSpecRefused(t *testing.T) {
 		"spec.feature_shape: [65536 65536]":      func(s *pb.Spec) { s.FeatureShape = []uint32{65536, 65536} },
 		"spec.feature_shape: 9 dimensions":       func(s *pb.Spec) { s.FeatureShape = make([]uint32, 9) },
 		"spec.max_steps: 4294967295 is too":      func(s *pb.Spec) { s.MaxSteps = 1<<32 - 1 },
-		"spec.tasks: 4294967295 is too":         func(s *pb.Spec) { s.Tasks = 1<<32 - 1 },
+		"spec.tasks: 4294967295 is too":          func(s *pb.Spec) { s.Tasks = 1<<32 - 1 },
 		"spec.system: is not UTF-8 of at most 6": func(s *pb.Spec) { s.System = string(make([]byte, wire.MaxSystem+1)) },
 	} {
 		m := wire.EncodeSpec(full, nil)

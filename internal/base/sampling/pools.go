@@ -70,8 +70,8 @@ func (r record) promise(usual float64) float64 {
 // promising returns n tasks of a source: first those that rest and are due, at most a
 // quarter of n, the longest unplayed first; then tasks that do not rest, without
 // replacement and with probabilities in proportion to their promise (Efraimidis and
-// Spirakis 2006); then, if these are too few, resting ones, the longest unplayed first. If
-// the source has fewer than n tasks, they repeat in that order.
+// Spirakis 2006); then, if these are too few, the same once more; then resting ones, the
+// longest unplayed first. If that is too little, all repeat in that order.
 func (s *Sampler) promising(source, iteration, n int) []int {
 	t := &s.sets[source]
 	seed := s.seed.Path(byTask, uint64(source), t.drawn)
@@ -93,7 +93,7 @@ func (s *Sampler) promising(source, iteration, n int) []int {
 		due++
 	}
 	s.again += due
-	order := slices.Concat(resting[:due], active, resting[due:])
+	order := slices.Concat(resting[:due], active, active, resting[due:])
 	out := make([]int, n)
 	for k := range out {
 		out[k] = order[k%len(order)]

@@ -51,7 +51,7 @@ func TestOneReply(t *testing.T) {
 	o.Shares = plugin.Shares{Validation: 0.1, Test: 0.1}
 	e, err := newEnvironment(plugin.Setup{Slots: 1, Split: plugin.Train}, o)
 	require.NoError(t, err)
-	require.Equal(t, plugin.Spec{MaxSteps: 1, System: "You write titles."}, e.Spec())
+	require.Equal(t, plugin.Spec{MaxSteps: 1, System: "You write titles.", Tasks: 2}, e.Spec())
 	s, err := e.NewSlot()
 	require.NoError(t, err)
 	seen := map[string]bool{}
