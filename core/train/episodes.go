@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/base/sampling"
+	json "github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // episode holds the results of a trajectory that count.
@@ -41,9 +44,54 @@ func episodes(b *credit.Batch, c Config) []episode {
 				e.sum += r
 			}
 		}
-		out[i] = e
+		out[i] = e.within(t)
 	}
 	return out
+}
+
+// within returns e with the figures of its environment among its metrics, if t says in which
+// environment of a mixture it was played.
+func (e episode) within(t *rl.Trajectory) episode {
+	var name string
+	if json.Unmarshal(t.Metadata[sampling.PartKey], &name) != nil || name == "" {
+		return e
+	}
+	own := make(map[string]float64, len(e.metrics)+3)
+	maps.Copy(own, e.metrics)
+	own["success_"+name], own["return_"+name], own["length_"+name] = 0, e.sum, float64(e.length)
+	if e.success {
+		own["success_"+name] = 1
+	}
+	e.metrics = own
+	return e
+}
+
+// byEnvironment adds the means of the figures of every environment of a mixture to o.
+func byEnvironment(o *run.Outputs, all []episode, trajectories []*rl.Trajectory) {
+	if o == nil {
+		return
+	}
+	means := map[string]*mean{}
+	for i, e := range all {
+		if !e.scored || trajectories[i].Metadata[sampling.PartKey] == nil {
+			continue
+		}
+		for name, x := range e.metrics {
+			if _, measured := o.Metrics[name]; measured {
+				continue
+			}
+			if means[name] == nil {
+				means[name] = new(mean)
+			}
+			means[name].add(x)
+		}
+	}
+	for name, m := range means {
+		if o.Metrics == nil {
+			o.Metrics = map[string]float64{}
+		}
+		o.Metrics[name] = m.value()
+	}
 }
 
 // score summarizes the scored episodes. Episodes of the same start or cluster

@@ -163,7 +163,7 @@ func (m *Measurement) Add(t *rl.Trajectory) {
 		score, e.sum = m.Align.Totals(t)
 		e.success = t.StopReason == rl.StopTerminated && score > m.Train.SuccessScore
 	}
-	m.all = append(m.all, e)
+	m.all = append(m.all, e.within(t))
 }
 
 // Compare tests whether the policies of two measurements that played the same

@@ -67,6 +67,7 @@ func (it *iteration) learned(b *credit.Batch, played int, c Config, u *policy.St
 		it.cursor.Outcomes[string(n.Outcome)] += n.N
 	}
 	it.line.Advantage, it.line.Outputs = advantageMetrics(b), monitor.Measure(b.Trajectories)
+	byEnvironment(it.line.Outputs, episodes(b, c), b.Trajectories)
 	it.line.Update = &run.Update{
 		Loss: u.Loss, KL: u.KL, Entropy: u.Entropy, ClipFraction: u.ClipFraction, GradNorm: u.GradNorm,
 		ValueLoss: u.ValueLoss, LearningRate: u.LearningRate, Minibatches: u.Minibatches,

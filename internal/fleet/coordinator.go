@@ -71,7 +71,7 @@ func NewCoordinator(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coo
 
 // OpenPlayer implements train.OpenPlayer.
 func (c *Coordinator) OpenPlayer(_ context.Context, split string, p policy.Learner) (train.Player, error) {
-	if c.cfg.Environment.Plugin == "" {
+	if !c.cfg.Environment.Named() {
 		return nil, &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "the configuration has no environment to play", Hint: "name an environment, or run without a fleet",
 		}

@@ -75,7 +75,7 @@ func (x *Executor) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 		return nil, err
 	}
 	defer j.leave()
-	if j.session.Config.Environment.Plugin == "" {
+	if !j.session.Config.Environment.Named() {
 		return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the job has no environment", Hint: "report this bug"}
 	}
 	slot, err := j.slot(ctx, o, s)

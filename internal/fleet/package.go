@@ -124,19 +124,24 @@ func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 	for i := range cfg.Rewards {
 		errs = append(errs, p.reward(&cfg.Rewards[i]))
 	}
-	environment, policy, err := s.PluginPaths()
+	environments, policy, err := s.PluginPaths()
 	errs = append(errs, err)
-	for _, x := range []struct {
-		at      string
-		plugin  *string
-		options *map[string]any
-	}{{environment, &cfg.Environment.Plugin, &cfg.Environment.Options}, {policy, &cfg.Policy.Plugin, &cfg.Policy.Options}} {
-		name, err := p.plugin(x.at)
+	plugin := func(at string, plugin *string, options *map[string]any) {
+		name, err := p.plugin(at)
 		errs = append(errs, err)
-		*x.plugin = "" // an empty path, so that EachPluginPath visits only the paths in the options
-		merit.EachPluginPath(x.plugin, x.options, add)
-		*x.plugin = name
+		*plugin = "" // an empty path, so that EachPluginPath visits only the paths in the options
+		merit.EachPluginPath(plugin, options, add)
+		*plugin = name
 	}
+	cfg.Environment.Mixture = slices.Clone(cfg.Environment.Mixture)
+	for i := range cfg.Environment.Mixture {
+		part := &cfg.Environment.Mixture[i]
+		plugin(environments[i], &part.Plugin, &part.Options)
+	}
+	if len(cfg.Environment.Mixture) == 0 {
+		plugin(environments[0], &cfg.Environment.Plugin, &cfg.Environment.Options)
+	}
+	plugin(policy, &cfg.Policy.Plugin, &cfg.Policy.Options)
 	return &cfg, errors.Join(errs...)
 }
 

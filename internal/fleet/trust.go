@@ -89,6 +89,9 @@ func confine(cfg *merit.Config, dir string, links []string, grants Grants) error
 // plug-ins and those that hold keys of judges and of models that rewards ask.
 func variablesOf(cfg *merit.Config) []string {
 	names := slices.Concat(cfg.Environment.PassEnv, cfg.Policy.PassEnv)
+	for _, part := range cfg.Environment.Mixture {
+		names = append(names, part.PassEnv...)
+	}
 	for _, r := range cfg.Rewards {
 		if c := judging.Of(r); c != nil {
 			names = append(names, c.Server.KeyEnv)

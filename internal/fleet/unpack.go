@@ -80,7 +80,7 @@ func both(a, b []string) []string {
 
 // openAny opens the session of cfg, or only its rewards if cfg has no environment.
 func openAny(ctx context.Context, cfg *merit.Config, opts []merit.Option) (*merit.Session, error) {
-	if cfg.Environment.Plugin != "" {
+	if cfg.Environment.Named() {
 		return merit.Open(ctx, cfg, opts...)
 	}
 	r, err := merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, opts...)

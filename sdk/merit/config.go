@@ -21,6 +21,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/cost"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/host/mixture"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -108,6 +109,9 @@ type Environment struct {
 	// Options are the options of the plug-in. A text in them that begins with
 	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
+	// Mixture plays several environments instead of one plug-in: each episode is in one of
+	// them. They must have the same actions, features and tools.
+	Mixture []mixture.Part `yaml:"mixture,omitempty" json:"mixture,omitempty"`
 	// Slots is how many episodes of one process step together.
 	Slots int `yaml:"slots" json:"slots" jsonschema:"minimum=1,maximum=65536"`
 	// StartTimeout limits the start of a process up to the handshake, and each
@@ -212,10 +216,26 @@ func (e Environment) Host(split string) (host.Config, error) {
 	}, err
 }
 
+// Named reports whether e names a plug-in, or several in a mixture.
+func (e Environment) Named() bool { return e.Plugin != "" || len(e.Mixture) > 0 }
+
 // Validate returns all problems of e, with key paths relative to the section.
 func (e Environment) Validate() []error {
 	h, err := e.Host(train.SplitTrain)
-	return validPlugin(h.Validate, err)
+	var p fault.Problems = validPlugin(h.Validate, err)
+	if len(e.Mixture) == 0 {
+		return p
+	}
+	p.Under("mixture", mixture.Validate(e.Mixture))
+	p.Check(e.Plugin == "", "plugin", e.Plugin, "remove it, or add it to environment.mixture")
+	p.Check(len(e.Options) == 0 && len(e.Args) == 0 && len(e.Env) == 0 && len(e.PassEnv) == 0 && e.Digest == "", "mixture",
+		"options, args, env, pass_env or digest beside a mixture", "move them into the environments of the mixture")
+	for i, part := range e.Mixture {
+		text, err := optionsJSON(part.Options)
+		start := host.Start{Program: part.Program, Options: text, StartTimeout: e.StartTimeout, Limits: e.Limits}
+		p.Under(fmt.Sprintf("mixture[%d]", i), validPlugin(start.Validate, err))
+	}
+	return p
 }
 
 // validPlugin returns the problems of a plug-in, or the error of encoding its
@@ -273,7 +293,7 @@ func (c *Config) Validate() []error {
 // reward. It requires only those that the session needs from c.
 func (c *Config) problems(environment, reward bool) []error {
 	p := fault.Validate(c)
-	if environment && c.Environment.Plugin == "" {
+	if environment && !c.Environment.Named() {
 		p.Missing("environment.plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path")
 	}
 	if reward && len(c.Rewards) == 0 {

@@ -3,6 +3,7 @@ package merit
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/config"
@@ -36,6 +37,11 @@ func (c *Config) eachPath(replace func(string) string) {
 	}
 	c.Traces, c.Fleet = moved(c.Traces, replace), moved(c.Fleet, replace)
 	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
+	c.Environment.Mixture = slices.Clone(c.Environment.Mixture)
+	for i := range c.Environment.Mixture {
+		part := &c.Environment.Mixture[i]
+		EachPluginPath(&part.Plugin, &part.Options, replace)
+	}
 	EachPluginPath(&c.Policy.Plugin, &c.Policy.Options, replace)
 }
 

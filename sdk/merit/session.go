@@ -54,6 +54,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/sampling"
 	"github.com/merit-rl/merit/internal/host"
 )
 
@@ -63,11 +64,14 @@ type Session struct {
 	*Rewards
 	Config *Config
 	// Plugin describes the environment, as its plug-in reports it. Its path is
-	// empty if the environment runs in this process.
+	// empty if the environment runs in this process, and for a mixture.
 	Plugin host.Found
 	// Player describes the policy of a plug-in, after Train or Try has opened
 	// it.
 	Player *run.Policy
+
+	parts   []host.Found      // of a mixture
+	sources []sampling.Source // likewise
 
 	idle error // why the policy cannot be trained, if it cannot
 }
@@ -78,7 +82,7 @@ type Session struct {
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
-	if cfg.Traced() && o.recorded == nil && o.open == nil && cfg.Environment.Plugin == "" {
+	if cfg.Traced() && o.recorded == nil && o.open == nil && !cfg.Environment.Named() {
 		return nil, misuse("the configuration learns from traces and has no environment to play in", "train with it, measure the traces themselves, or serve the trained policy to agents")
 	}
 	if problems := cfg.problems(o.open == nil && o.recorded == nil, len(o.scorers) == 0); len(problems) > 0 {
@@ -100,7 +104,7 @@ func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 // openEnvironment sets how the environment is started, reads its description,
 // and returns its objections to the options for each of splits.
 func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...string) error {
-	if o.recorded != nil && o.open == nil && s.Config.Environment.Plugin == "" {
+	if o.recorded != nil && o.open == nil && !s.Config.Environment.Named() {
 		spec := o.recorded.Spec
 		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions}
 		return nil
@@ -116,34 +120,12 @@ func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) e
 	if o.open != nil {
 		return s.describe(ctx, o.open, splits)
 	}
-	cfg, err := s.Config.Environment.Host(train.SplitTrain)
-	if err != nil {
-		return err
+	if len(s.Config.Environment.Mixture) > 0 {
+		return s.openMixture(ctx, o, splits)
 	}
-	cfg.Log, cfg.Getenv, cfg.Allow = o.log, o.getenv, s.Config.Plugins.allowed()
-	if cfg.Path, err = find(s.Config, "environment.plugin", cfg.Path, o.getenv); err != nil {
-		return err
-	}
-	o.open = func(ctx context.Context, split string, _ int) (env.Env, error) {
-		cfg := cfg
-		cfg.Split, cfg.Digest = split, s.Plugin.Digest // play in the same binary that was described
-		return host.Open(ctx, cfg)
-	}
-	var problems []error
-	for i, split := range splits {
-		cfg.Split = split
-		found, err := host.Check(ctx, cfg)
-		if i == 0 { // training, unless the program only plays another split
-			s.Plugin = found
-		}
-		if err != nil {
-			problems = append(problems, err)
-		}
-		if err != nil && !errors.Is(err, fault.Of(fault.Config, "")) {
-			break // the plug-in does not run, whatever the split
-		}
-	}
-	return s.Config.Places.Explain("environment", errors.Join(problems...))
+	var err error
+	s.Plugin, o.open, err = s.openProgram(ctx, o, s.Config.Environment, "environment", splits)
+	return err
 }
 
 // suits checks that the environment, which measures a policy that learns from
@@ -191,7 +173,9 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 
 // spec returns what a policy and a sampler need to know about the environment.
 func (s *Session) spec() env.Spec {
-	return env.Spec{Name: s.Plugin.Name, FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools, Tasks: s.Plugin.Tasks}
+	spec := specOf(s.Plugin)
+	spec.Mixture = s.sources
+	return spec
 }
 
 // samples returns an error if training cannot draw tasks from the environment as
@@ -232,7 +216,7 @@ func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.En
 // policy or a scorer. Workers on other machines cannot run such a session.
 func (s *Session) Sendable() error {
 	switch scorers := s.options.scorers; {
-	case s.Plugin.Path == "" && s.options.open != nil:
+	case s.Plugin.Path == "" && s.parts == nil && s.options.open != nil:
 		return unsendable("the environment " + s.Plugin.Name)
 	case s.options.policy != nil:
 		return unsendable("the policy")
@@ -249,13 +233,24 @@ func unsendable(part string) error {
 	}
 }
 
-// PluginPaths returns the paths of the plug-ins of the environment and of the
-// policy. A path is empty if there is no such plug-in.
-func (s *Session) PluginPaths() (environment, policy string, err error) {
+// PluginPaths returns the paths of the plug-ins of the environments, of which only a
+// mixture has several, and of the policy. A path is empty if there is no such plug-in.
+func (s *Session) PluginPaths() (environments []string, policy string, err error) {
 	if s.Config.Policy.Plugin != "" && s.options.policy == nil {
 		policy, err = find(s.Config, "policy.plugin", s.Config.Policy.Plugin, s.options.getenv)
 	}
-	return s.Plugin.Path, policy, err
+	for _, found := range s.environments() {
+		environments = append(environments, found.Path)
+	}
+	return environments, policy, err
+}
+
+// environments returns the description of the environment, or of those of a mixture.
+func (s *Session) environments() []host.Found {
+	if s.parts != nil {
+		return s.parts
+	}
+	return []host.Found{s.Plugin}
 }
 
 // Manifest returns the manifest of a run of the session.
@@ -276,11 +271,14 @@ func (s *Session) Manifest() run.Manifest {
 			Function: info.Function, With: info.With, Scores: entry.Function, Shape: entry.Shape, Batch: entry.Batch, LoadedWithout: info.LoadedWithout(),
 		})
 	}
-	plugin := run.Plugin{Name: s.Plugin.Name, Version: s.Plugin.Version}
-	if s.Plugin.Digest != "" {
-		plugin.Digest = "sha256:" + s.Plugin.Digest
+	for _, found := range s.environments() {
+		plugin := run.Plugin{Name: found.Name, Version: found.Version}
+		if found.Digest != "" {
+			plugin.Digest = "sha256:" + found.Digest
+		}
+		m.Plugins = append(m.Plugins, plugin)
 	}
-	m.Plugins, m.Policy = []run.Plugin{plugin}, s.Player
+	m.Policy = s.Player
 	if s.options.recorded != nil {
 		m.Traces = &s.options.recorded.About
 	}

@@ -64,7 +64,10 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 }
 
 func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
-	if o.open == nil {
+	if o.open == nil && len(s.Config.Environment.Validate()) > 0 {
+		return nil // Config.Validate reports it
+	}
+	if o.open == nil && len(s.Config.Environment.Mixture) == 0 {
 		cfg, err := s.Config.Environment.Host(train.SplitTrain)
 		if err != nil || cfg.Path == "" || len(cfg.Validate()) > 0 {
 			return nil // Config.Validate reports it

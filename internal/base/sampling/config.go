@@ -58,6 +58,10 @@ func (c Config) Validate() []error { return fault.Validate(&c) }
 // Set reports whether c draws from a set of tasks.
 func (c Config) Set() bool { return c.Method != Random || c.Tasks > 0 }
 
+// PartKey is the key of an episode's metadata that names its environment in a mixture, as
+// JSON text.
+const PartKey = "mixture_part"
+
 // MaxTasks is the largest number of tasks of a set.
 const MaxTasks = 1 << 20
 
