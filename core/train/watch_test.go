@@ -72,3 +72,26 @@ func TestAlarmStopsARun(t *testing.T) {
 	require.Equal(t, run.StopIterations, summary.Stop)
 	require.Equal(t, s.Train.Iterations, summary.Iterations)
 }
+
+// Promise: train.stop.flags: stop ends a run at a red flag of the level alarm, though
+// monitor.on_alarm only warns; without it the run continues, also a run that it ended.
+func TestRedFlagsStopARun(t *testing.T) {
+	testneeds.NotShort(t)
+	path := t.TempDir()
+	s := adapting()
+	s.Monitor.OnAlarm, s.Train.Stop.Flags = monitor.OnAlarmWarn, "stop"
+	summary, err := trainIn(t.Context(), t, path, s, deps(), false)
+	require.NoError(t, err)
+	require.Equal(t, run.StopAlarm, summary.Stop)
+	require.Equal(t, 1, summary.Iterations)
+
+	s.Train.Stop.Flags = "continue"
+	for _, at := range []struct {
+		path   string
+		resume bool
+	}{{path, true}, {t.TempDir(), false}} {
+		summary, err = trainIn(t.Context(), t, at.path, s, deps(), at.resume)
+		require.NoError(t, err)
+		require.Equal(t, []any{run.StopIterations, s.Train.Iterations}, []any{summary.Stop, summary.Iterations})
+	}
+}
