@@ -24,6 +24,10 @@ type Traces struct {
 	Digest string         `json:"digest"` // sha256:… of ids and digests
 	Traces int            `json:"traces"`
 	Tasks  map[string]int `json:"tasks"` // by split
+	// SplitBy is what keeps tasks together in a split: content or task; empty in runs of
+	// earlier versions, which went by the task.
+	SplitBy string `json:"split_by,omitempty"`
+	Joined  int    `json:"joined,omitempty"` // tasks in the split of another one with the same content
 
 	Calls    int            `json:"calls"`              // answered
 	Learnt   int            `json:"learnt"`             // of those, fit to learn from
@@ -45,6 +49,9 @@ func (t *Traces) String() string {
 		t.Oldest.Format(time.DateOnly), t.Newest.Format(time.DateOnly), t.AgeDays, t.Learnt, t.Calls, t.Method)
 	if t.Unscored > 0 {
 		fmt.Fprintf(&b, "; %d traces have no reward and are left out", t.Unscored)
+	}
+	if t.Joined > 0 {
+		fmt.Fprintf(&b, "; %d tasks have the same input as another one, and are in its split", t.Joined)
 	}
 	return b.String() + "."
 }

@@ -4,8 +4,10 @@ package measure
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
@@ -62,7 +64,22 @@ func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, err
 	if o.Policy != nil {
 		played.Player = o.Player
 	}
-	return evaluation(s, o, played.Player, m), nil
+	e := evaluation(s, o, played.Player, m)
+	return e, anyScore(e, played)
+}
+
+// anyScore returns why no episode has a score, if none has: there is nothing to report then.
+func anyScore(e *run.Evaluation, played *merit.Rollout) error {
+	if e.Score.Episodes > 0 || len(e.Episodes) == 0 {
+		return nil
+	}
+	if err := played.Unscored(); err != nil {
+		return err
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, Where: "reward", What: fmt.Sprintf("none of %d episodes has a score", len(e.Episodes)),
+		Hint: "find out why the reward returns no score",
+	}
 }
 
 // evaluation returns the evaluation of who played what m measured.
@@ -103,7 +120,7 @@ func Versus(ctx context.Context, s *merit.Session, o Options) (e, reference *run
 	}
 	e, reference = evaluation(s, o, who, m), evaluation(s, o, rival, other)
 	e.Against = &rival
-	return e, reference, nil
+	return e, reference, anyScore(e, played)
 }
 
 // Write writes e with the configuration that produced it, so that the file says how to repeat

@@ -34,7 +34,12 @@ func (s *Set) check(o Reading) error {
 	for _, name := range []string{splitTrain, splitValidation, splitTest} {
 		if a.Tasks[name] == 0 {
 			total := a.Tasks[splitTrain] + a.Tasks[splitValidation] + a.Tasks[splitTest]
-			note("traces.held_out", fmt.Sprintf("none of the %d tasks is in the split %s", total, name), "collect more tasks, or change traces.held_out")
+			what, hint := fmt.Sprintf("none of the %d tasks is in the split %s", total, name), "collect more tasks, or change traces.held_out"
+			if a.Joined > 0 {
+				what += fmt.Sprintf("; %d of them share the split of a task whose first call has the same input", a.Joined)
+				hint += "; if the first call does not say what the task is, set traces.split_by: task"
+			}
+			note("traces.held_out", what, hint)
 		}
 	}
 	return errors.Join(problems...)

@@ -48,14 +48,24 @@ type Config struct {
 	// best checkpoint, and half are for the final table. A task stays in its split
 	// when traces are added.
 	HeldOut float64 `yaml:"held_out" json:"held_out" jsonschema:"exclusiveMinimum=0,maximum=0.9" hint:"use a share above 0, at most 0.9; 0.3 is usual"`
+	// SplitBy says what keeps tasks together when they are dealt to the splits: content
+	// also keeps tasks whose first calls have the same input, apart from case and white
+	// space, in one split; task goes by the name of the task alone.
+	SplitBy string `yaml:"split_by" json:"split_by" jsonschema:"enum=content,enum=task"`
 	// MinEffective is how many episodes of the trained policy the traces of the final test must
 	// be worth (effective_episodes) to measure it. Below it, there is no estimate.
 	MinEffective float64 `yaml:"min_effective" json:"min_effective" jsonschema:"minimum=1,maximum=1e6" hint:"use a number from 1 to a million; 5 is the default"`
 }
 
+// The values of Config.SplitBy.
+const (
+	splitByContent = "content"
+	splitByTask    = "task"
+)
+
 // DefaultConfig returns a section without traces, with method importance.
 func DefaultConfig() Config {
-	return Config{Method: Importance, MaxRatio: 5, Temperature: 1, HeldOut: 0.3, MinEffective: 5}
+	return Config{Method: Importance, MaxRatio: 5, Temperature: 1, HeldOut: 0.3, SplitBy: splitByContent, MinEffective: 5}
 }
 
 // SetDefaults sets the defaults; it is called before the section is read.

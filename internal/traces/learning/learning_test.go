@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,6 +194,53 @@ func TestARunFromTracesResumesAndVerifies(t *testing.T) {
 		n += f.Advantages
 	}
 	require.Positive(t, n, "whole groups are computed again")
+}
+
+// Promise: a run of an earlier version, whose manifest does not say that tasks with equal
+// inputs share a split, resumes with the splits that it began with.
+func TestEarlierRunsKeepTheirSplits(t *testing.T) {
+	testneeds.NotShort(t)
+	s := recordings(t, 60, 4, true)
+	var spans []trace.Span
+	var about []trace.About
+	require.NoError(t, s.Each(t.Context(), trace.Query{}, func(x *trace.Trace) error {
+		for _, span := range x.All {
+			span.Trace, span.Start, span.End = "copy-of-"+x.ID, span.Start.Add(time.Hour), span.End.Add(time.Hour)
+			spans = append(spans, span)
+		}
+		about = append(about, trace.About{Trace: "copy-of-" + x.ID, Task: "copy of " + x.Task, Status: trace.StatusOK})
+		return nil
+	}))
+	require.NoError(t, s.Put(t.Context(), spans, about))
+
+	whole, earlier := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "earlier")
+	_, err := learn(t, s, config(t, "train.iterations=6", "traces.split_by=task"), merit.TrainOptions{Dir: whole})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = learnUntil(ctx, s, config(t, "train.iterations=6", "traces.split_by=task"), merit.TrainOptions{Dir: earlier}, merit.WithProgress(stopAt{iteration: 3, stop: cancel}))
+	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
+	for file, key := range map[string]string{run.ManifestFile: `"split_by": "task",`, run.ConfigFile: "split_by: task"} {
+		text := read(t, earlier, file)
+		require.Contains(t, string(text), key)
+		require.NoError(t, os.WriteFile(filepath.Join(earlier, file), []byte(strings.Replace(string(text), key, "", 1)), 0o600))
+	}
+	_, err = learn(t, s, config(t, "train.iterations=6"), merit.TrainOptions{Dir: earlier, Resume: true})
+	require.NoError(t, err)
+	for _, file := range []string{run.TracesFile, "trajectories/train.jsonl.zst", "checkpoints/best", "checkpoints/last"} {
+		require.Equal(t, read(t, whole, file), read(t, earlier, file), file)
+	}
+
+	// By content, the copies are where the originals are, and the test asks for nothing that was trained on.
+	together := filepath.Join(t.TempDir(), "together")
+	summary, err := learn(t, s, config(t, "train.iterations=1"), merit.TrainOptions{Dir: together})
+	require.NoError(t, err)
+	require.False(t, summary.Starts.Seen())
+	m, err := run.ReadManifest(together)
+	require.NoError(t, err)
+	require.Equal(t, []any{"content", 60}, []any{m.Traces.SplitBy, m.Traces.Joined})
+	apart, err := run.ReadSummary(whole)
+	require.NoError(t, err)
+	require.True(t, apart.Starts.Seen(), "by the name alone, there is a leak")
 }
 
 // Promise: a run does not resume with other traces than it began with, and says

@@ -16,6 +16,7 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 	}
 	if before != nil {
 		read.Now = before.Now
+		read.SplitBy = cmp.Or(before.SplitBy, splitByTask) // runs of earlier versions went by the task
 	}
 	set, err := Read(ctx, o.Traces, read)
 	if err != nil {

@@ -3,7 +3,6 @@ package learning
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -74,7 +73,8 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 		}
 	}
 	size := 0
-	s.about = run.Traces{Query: o.Query, Now: o.Now.UTC(), Method: string(o.Method), Skipped: map[string]int{}}
+	var contents []string // of the lines of the index
+	s.about = run.Traces{Query: o.Query, SplitBy: o.SplitBy, Now: o.Now.UTC(), Method: string(o.Method), Skipped: map[string]int{}}
 	err = from.Each(ctx, q, func(t *trace.Trace) error {
 		out := s.reader.episode(t)
 		if out.Outcome == "" && o.Scored {
@@ -86,6 +86,7 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 			return err
 		}
 		s.index = append(s.index, line)
+		contents = append(contents, content(out))
 		if size += bytesOf(out); s.kept != nil {
 			s.kept[t.ID] = out
 		}
@@ -97,6 +98,7 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.deal(contents)
 	s.arrange()
 	return s, s.check(o)
 }
@@ -139,7 +141,7 @@ func (s *Set) offered(ctx context.Context, q trace.Query) ([]string, error) {
 
 // line returns what the run directory records about a trace.
 func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
-	line := run.TraceLine{Trace: t.ID, Group: out.Group, Split: split(out.Group, s.cfg.HeldOut), Start: t.Start.UTC(), Outcome: out.Outcome, Calls: len(out.Steps)}
+	line := run.TraceLine{Trace: t.ID, Group: out.Group, Start: t.Start.UTC(), Outcome: out.Outcome, Calls: len(out.Steps)}
 	if out.Evaluation != nil {
 		score := out.Evaluation.Score
 		line.Score = &score
@@ -160,25 +162,6 @@ func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
 	line.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	return line, err
 }
-
-// split returns the split of a group. It depends only on the name, so that a task
-// stays in its split when traces are added.
-func split(group string, heldOut float64) string {
-	sum := sha256.Sum256([]byte("split\n" + group))
-	at := float64(binary.BigEndian.Uint64(sum[:8])>>11) * 0x1p-53
-	switch {
-	case at < heldOut/2:
-		return splitValidation
-	case at < heldOut:
-		return splitTest
-	}
-	return splitTrain
-}
-
-// The splits, as core/train names them.
-const (
-	splitTrain, splitValidation, splitTest = "train", "validation", "test"
-)
 
 // arrange sorts the index and computes its totals.
 func (s *Set) arrange() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -241,6 +242,66 @@ func TestSplitsAndDraws(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 30, "no task comes twice before all have come")
+}
+
+// copies returns the traces of plays(n), and of each task one more under another name, whose
+// question differs in case and white space, recorded later.
+func copies(n int) shelf {
+	all := plays(n)
+	for i := range n {
+		task := fmt.Sprintf("task%d", i)
+		t := chat("copy-"+task, task, 1, [2]string{"a", "left"})
+		t.Task, t.Start = "another "+task, t.Start.Add(time.Hour)
+		for k := range t.All {
+			if p := t.All[k].Prompt; p != nil {
+				p.Messages = slices.Clone(p.Messages)
+				p.Messages[0].Content = rl.Text("  QUESTION of\n" + task + " ")
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// Promise: tasks with the same content are in one split, whatever they are called and in
+// whatever order they come, and the other tasks stay where they were; a run of an earlier
+// version, which went by the name, resumes as it began.
+func TestSplitsByContent(t *testing.T) {
+	splits := func(s *learning.Set) map[string]string {
+		out := map[string]string{}
+		for _, line := range s.Index() {
+			out[line.Group] = line.Split
+		}
+		return out
+	}
+	plain, err := learning.Read(t.Context(), plays(80), options(nil))
+	require.NoError(t, err)
+	all := copies(80)
+	set, err := learning.Read(t.Context(), all, options(nil))
+	require.NoError(t, err)
+	require.Equal(t, 80, set.About().Joined)
+	about := set.About()
+	require.Contains(t, about.String(), "; 80 tasks have the same input as another one, and are in its split")
+	got := splits(set)
+	for task, split := range splits(plain) {
+		require.Equal(t, []string{split, split}, []string{got[task], got["another "+task]}, task)
+	}
+	slices.Reverse(all)
+	turned, err := learning.Read(t.Context(), all, options(nil))
+	require.NoError(t, err)
+	require.Equal(t, got, splits(turned))
+
+	byTask, err := learning.Read(t.Context(), all, options(func(c *learning.Config) { c.SplitBy = "task" }))
+	require.NoError(t, err)
+	require.Zero(t, byTask.About().Joined)
+	apart := 0
+	for task, split := range splits(plain) {
+		require.Equal(t, split, splits(byTask)[task])
+		if splits(byTask)["another "+task] != split {
+			apart++
+		}
+	}
+	require.Positive(t, apart)
 }
 
 // Promise: scores of calls and of their tools are rewards of their steps; a trace
