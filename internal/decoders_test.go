@@ -30,7 +30,7 @@ var loose = map[string]string{
 	"examples/traces/coordination/main.go":               "written as a user's is",
 	"examples/htdag/own/executor/main.go":                "written as a user's is",
 	"examples/two-agents/support.go":                     "written as a user's is",
-	"examples/estimator/peers/main.go":                    "written as a user's is",
+	"examples/estimator/peers/main.go":                   "written as a user's is",
 	"plugins/internal/htdag/internal/plan/object.go":     "reads tokens of what a model said; it refuses names given twice itself",
 	"internal/models/chat/schema.go":                     "keeps numbers as text; strictjson.Check has gone before",
 	"internal/openenv/shape/result.go":                   "keeps numbers as text; strictjson.Check has gone before",
