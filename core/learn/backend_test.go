@@ -45,9 +45,15 @@ func TestBackendsAreEqual(t *testing.T) {
 		"huber":       func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.ValueHuber, c.ValueClip = 0.3, 0.2 },
 		"dual clip":   func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.DualClip = 1.5 },
 		"cispo":       func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.Surrogate = learn.SurrogateCISPO },
-		"gspo":        func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.Ratio = learn.RatioSequence },
-		"k1":          func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.KLCoefficient, c.KLEstimator = 0.2, learn.KLK1 },
-		"k2":          func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.KLCoefficient, c.KLEstimator = 0.2, learn.KLK2 },
+		"sapo":        func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.Surrogate = "sapo" },
+		"gmpo":        func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.Surrogate, c.Ratio = "gmpo", learn.RatioSequence },
+		"clip-cov": func(_ *learn.PolicyConfig, c *learn.PPOConfig) {
+			c.Surrogate, c.CovShare, c.CovLow = "clip_cov", 0.1, 0.1
+		},
+		"kl-cov": func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.Surrogate, c.CovShare = "kl_cov", 0.1 },
+		"gspo":   func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.Ratio = learn.RatioSequence },
+		"k1":     func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.KLCoefficient, c.KLEstimator = 0.2, learn.KLK1 },
+		"k2":     func(_ *learn.PolicyConfig, c *learn.PPOConfig) { c.KLCoefficient, c.KLEstimator = 0.2, learn.KLK2 },
 		"k3 in the reward": func(_ *learn.PolicyConfig, c *learn.PPOConfig) {
 			c.KLCoefficient, c.KLIn, c.KLReference = 0.2, learn.KLInReward, learn.ReferenceInitial
 		},

@@ -116,7 +116,7 @@ func (e *engine) gradient(b *batch, order []int, rows int, more bool) (gradient 
 	}
 	e.backend.Load()
 	shards := e.shards()
-	if e.objective.Sequence {
+	if e.objective.Couples() {
 		e.pool.Run(shards, e.ahead)
 		e.objective.Couple(e.rows, e.found, len(order))
 		e.pool.Run(shards, e.back)

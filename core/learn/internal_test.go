@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -251,7 +252,7 @@ func TestPPOConfigProblems(t *testing.T) {
 		keys = append(keys, fault.As(err).Where)
 	}
 	require.ElementsMatch(t, []string{
-		"epochs", "minibatch", "accumulate", "surrogate", "ratio", "clip_low", "clip_high", "dual_clip", "entropy", "entropy_schedule.kind",
+		"epochs", "minibatch", "accumulate", "surrogate", "tau_positive", "tau_negative", "cov_share", "ratio", "clip_low", "clip_high", "dual_clip", "entropy", "entropy_schedule.kind",
 		"kl_coefficient", "kl_reference", "kl_estimator", "kl_in", "kl_control.target", "kl_control.rate", "kl_control.target",
 		"value_loss", "value_clip",
 		"advantage_scale", "grad_clip", "learning_rate", "schedule.kind", "schedule.warmup", "schedule.updates", "schedule.final",
@@ -272,6 +273,11 @@ func TestPPOConfigProblems(t *testing.T) {
 	}
 	require.Equal(t, []string{"dual_clip", "kl_in", "kl_control.target"}, keys, "what does not go together")
 	c := DefaultPPOConfig()
+	c.Surrogate = surrogateGMPO
+	require.ErrorContains(t, errors.Join(c.Validate()...), "ratio")
+	c.Surrogate, c.CovLow = surrogateClipCov, 5
+	require.ErrorContains(t, errors.Join(c.Validate()...), "cov_low")
+	c = DefaultPPOConfig()
 	c.DualClip = math.NaN()
 	require.Len(t, c.Validate(), 1)
 }

@@ -51,6 +51,29 @@ func TestSameBitsAtAnyParallelism(t *testing.T) {
 	}
 }
 
+// Promise: so do those of the surrogates that look at a whole minibatch.
+func TestSurrogatesAtAnyParallelism(t *testing.T) {
+	for _, name := range []learn.SurrogateKind{"sapo", "gmpo", "clip_cov", "kl_cov"} {
+		var want []float32
+		for _, procs := range []int{1, 3} {
+			before := runtime.GOMAXPROCS(procs)
+			p, err := learn.NewPolicy(learn.DefaultPolicyConfig(), world.input(), 3)
+			require.NoError(t, err)
+			l, err := learn.NewLearner(learn.DefaultConfig(), small(func(c *learn.PPOConfig) {
+				c.Surrogate, c.Ratio, c.CovShare, c.CovLow = name, learn.RatioSequence, 0.1, 0.1
+			}), p)
+			require.NoError(t, err)
+			train(t, p, l, 0, 3)
+			require.NoError(t, l.Close())
+			runtime.GOMAXPROCS(before)
+			if want == nil {
+				want = slices.Clone(p.Params())
+			}
+			require.Equal(t, want, p.Params(), "%s, %d processors", name, procs)
+		}
+	}
+}
+
 // Promise: a learner that is saved, encoded, decoded and restored in a new
 // process continues with the same bits as an uninterrupted one.
 func TestResumeEqualsUninterrupted(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn/internal/loss"
 )
 
 // KLReference names the policy that the KL term keeps close to.
@@ -32,10 +33,16 @@ const (
 // SurrogateKind is the form of the policy term.
 type SurrogateKind string
 
-// The surrogates: PPO's clipped objective, and CISPO's clipped weight.
+// The surrogates: PPO's clipped objective, CISPO's clipped weight, and those that have no
+// exported name.
 const (
 	SurrogateClip  SurrogateKind = "clip"
 	SurrogateCISPO SurrogateKind = "cispo"
+
+	surrogateSAPO    SurrogateKind = "sapo"
+	surrogateGMPO    SurrogateKind = "gmpo"
+	surrogateClipCov SurrogateKind = "clip_cov"
+	surrogateKLCov   SurrogateKind = "kl_cov"
 )
 
 // RatioKind is what the probability ratio is computed for.
@@ -89,8 +96,26 @@ type PPOConfig struct {
 	Accumulate int `yaml:"accumulate" json:"accumulate" jsonschema:"minimum=1,maximum=1000"`
 	// Surrogate is the policy term of the loss: clip is PPO's clipped objective;
 	// cispo weights the log-probability by the clipped ratio, so that each row keeps
-	// its gradient (arXiv 2506.13585).
-	Surrogate SurrogateKind `yaml:"surrogate" json:"surrogate" jsonschema:"enum=clip,enum=cispo"`
+	// its gradient (arXiv 2506.13585); sapo fades the gradient smoothly instead of
+	// clipping it (arXiv 2511.20347); gmpo clips the ratio of each step before it takes
+	// their geometric mean over the sequence (arXiv 2507.20673); clip_cov and kl_cov keep
+	// entropy: they leave out, or hold back, rows whose advantage and log-probability vary
+	// together (arXiv 2505.22617).
+	Surrogate SurrogateKind `yaml:"surrogate" json:"surrogate" jsonschema:"enum=clip,enum=cispo,enum=sapo,enum=gmpo,enum=clip_cov,enum=kl_cov"`
+	// TauPositive is how fast sapo fades the gradient of a row with a positive advantage
+	// as its ratio leaves 1.
+	TauPositive float64 `yaml:"tau_positive" json:"tau_positive" jsonschema:"minimum=1e-6,maximum=1e6"`
+	// TauNegative is the same for the other rows.
+	TauNegative float64 `yaml:"tau_negative" json:"tau_negative" jsonschema:"minimum=1e-6,maximum=1e6"`
+	// CovShare is the share of the rows of a minibatch that clip_cov leaves out or kl_cov
+	// holds back, but at least one row.
+	CovShare float64 `yaml:"cov_share" json:"cov_share" jsonschema:"exclusiveMinimum=0,maximum=1"`
+	// CovLow is the covariance above which clip_cov may leave a row out.
+	CovLow float64 `yaml:"cov_low" json:"cov_low" jsonschema:"minimum=-1e6,maximum=1e6"`
+	// CovHigh is the covariance below which clip_cov may leave a row out.
+	CovHigh float64 `yaml:"cov_high" json:"cov_high" jsonschema:"minimum=-1e6,maximum=1e6"`
+	// CovKL is the weight of the distance |log ratio| of the rows that kl_cov holds back.
+	CovKL float64 `yaml:"cov_kl" json:"cov_kl" jsonschema:"minimum=0,maximum=1e6"`
 	// Ratio is the probability ratio of each step, or of the whole sequence (GSPO,
 	// arXiv 2507.18071): the geometric mean over the steps of an episode that take
 	// part in the update. With sequence, minibatches hold whole episodes and may be
@@ -159,6 +184,7 @@ type PPOConfig struct {
 func DefaultPPOConfig() PPOConfig {
 	return PPOConfig{
 		Epochs: 2, Minibatch: 1024, Accumulate: 1, Surrogate: SurrogateClip, Ratio: RatioStep, ClipLow: 0.2, ClipHigh: 0.2,
+		TauPositive: 1, TauNegative: 1.05, CovShare: 0.0002, CovLow: 1, CovHigh: 5, CovKL: 1,
 		Entropy: 0.01, EntropySchedule: Schedule{Kind: ScheduleConstant},
 		KLReference: ReferencePrevious, KLEstimator: KLK3, KLIn: KLInLoss, KLControl: KLControl{Rate: 0.1},
 		ValueLoss: 0.5, AdvantageScale: ScaleNone, GradClip: 0.5,
@@ -171,7 +197,9 @@ func DefaultPPOConfig() PPOConfig {
 func (c PPOConfig) Validate() []error {
 	p := fault.Validate(&c)
 	p.Check(c.DualClip <= 0 || c.DualClip > 1, "dual_clip", c.DualClip, "use a number greater than 1, such as 3, or 0 for no bound")
-	p.Check(c.DualClip == 0 || c.Surrogate != SurrogateCISPO, "dual_clip", c.DualClip, "remove it: cispo already bounds the ratio of every row")
+	p.Check(c.DualClip == 0 || surrogates[c.Surrogate] == loss.Clip, "dual_clip", c.DualClip, "remove it: only surrogate: clip has this bound")
+	p.Check(c.Surrogate != surrogateGMPO || c.Ratio == RatioSequence, "ratio", c.Ratio, "set ratio: sequence: gmpo takes the mean over a sequence")
+	p.Check(c.Surrogate != surrogateClipCov || c.CovLow < c.CovHigh, "cov_low", c.CovLow, "use a number below cov_high")
 	p.Check(c.KLIn != KLInReward || c.KLReference != ReferencePrevious, "kl_in", c.KLIn,
 		"set kl_reference: initial; the divergence from the acting policy is 0 while it acts")
 	p.Check(c.KLControl.Target == 0 || c.KLCoefficient > 0, "kl_control.target", c.KLControl.Target,

@@ -18,7 +18,7 @@ type Stats struct {
 	Entropy           float64 // nats
 	KL                float64 // k3 estimate against the policy that acted, nats
 	ReferenceKL       float64 // k3 estimate against the KL term's reference, nats; 0 without the term
-	ClipFraction      float64 // share of rows whose gradient the clip removed; with cispo, bounded
+	ClipFraction      float64 // share of rows whose gradient the clip or the covariance removed; with cispo, bounded; with kl_cov, held back
 	DualClipFraction  float64 // share of rows whose gradient the dual clip removed
 	GradNorm          float64 // mean over minibatches, before clipping
 	LearningRate      float64 // of this update

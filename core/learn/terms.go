@@ -13,14 +13,20 @@ func (l *Learner) terms() loss.Objective {
 		Sequence: c.Ratio == RatioSequence, Low: c.ClipLow, High: c.ClipHigh, Dual: c.DualClip,
 		Entropy: c.Entropy * c.EntropySchedule.Factor(l.policy.Version()), Value: c.ValueLoss, ValueClip: c.ValueClip, Huber: c.ValueHuber,
 	}
-	if c.Surrogate == SurrogateCISPO {
-		o.Surrogate = loss.CISPO
-	}
+	o.Surrogate = surrogates[c.Surrogate]
+	o.Tau = [2]float64{c.TauPositive, c.TauNegative}
+	o.Cov = loss.Cov{Share: c.CovShare, Low: c.CovLow, High: c.CovHigh, KL: c.CovKL}
 	o.Estimator = c.KLEstimator.estimator()
 	if c.KLIn == KLInLoss {
 		o.KL = l.klCoefficient
 	}
 	return o
+}
+
+// surrogates are the forms of the policy term by their names.
+var surrogates = map[SurrogateKind]loss.Surrogate{
+	SurrogateClip: loss.Clip, SurrogateCISPO: loss.CISPO, surrogateSAPO: loss.SAPO, surrogateGMPO: loss.GMPO,
+	surrogateClipCov: loss.ClipCov, surrogateKLCov: loss.KLCov,
 }
 
 func (e KLEstimator) estimator() loss.Estimator {

@@ -11,6 +11,9 @@
 //	clip   −min(r·A, clip(r)·A), clip(r) = r within [1−low, 1+high]  (Schulman et al. 2017, arXiv 1707.06347)
 //	dual   for A < 0: −max(min(r·A, clip(r)·A), c·A)                 (Ye et al. 2020, arXiv 1912.09729)
 //	cispo  −sg(clip(r))·A·log π(a)                                   (MiniMax 2025, arXiv 2506.13585)
+//	sapo   −4/τ·σ(τ(r − 1))·A, τ = τ₊ if A > 0, else τ₋              (arXiv 2511.20347)
+//	gmpo   −r·A, r of the sequence, of ratios clipped one by one     (arXiv 2507.20673)
+//	clip-cov, kl-cov: see cov.go                                     (arXiv 2505.22617)
 //
 // where sg is a constant for the derivative. With the ratio of the sequence
 // (Zheng et al. 2025, arXiv 2507.18071) a row's derivative by log π(a) is
@@ -34,6 +37,10 @@ type Surrogate byte
 const (
 	Clip Surrogate = iota
 	CISPO
+	SAPO
+	GMPO // its ratio is that of the sequence
+	ClipCov
+	KLCov
 )
 
 // Estimator is the form of the KL term.
@@ -50,9 +57,11 @@ const (
 // for parts of a minibatch at the same time. A coefficient of 0 omits its term.
 type Objective struct {
 	Surrogate Surrogate
-	Sequence  bool    // the ratio is that of the row's sequence
-	Low, High float64 // the ratio's bounds are 1−Low and 1+High
-	Dual      float64 // bound of r·A for A < 0 in units of A, above 1; 0 = none
+	Sequence  bool       // the ratio is that of the row's sequence
+	Low, High float64    // the ratio's bounds are 1−Low and 1+High
+	Dual      float64    // bound of r·A for A < 0 in units of A, above 1; 0 = none
+	Tau       [2]float64 // of SAPO, for A > 0 and for the others
+	Cov       Cov        // of ClipCov and KLCov
 
 	Entropy, KL, Value float64 // coefficients
 	Estimator          Estimator
@@ -88,23 +97,55 @@ func (o *Objective) LogProbs(r *Rows, logits []float32, out *Result, from, to in
 	}
 }
 
+// Couples reports whether Couple must be called: the rows of a minibatch depend on
+// each other.
+func (o *Objective) Couples() bool {
+	return o.Sequence || o.Surrogate == ClipCov || o.Surrogate == KLCov
+}
+
 // Couple joins the first n rows, all of a minibatch, where the objective does:
-// LogRatio becomes the mean over the row's sequence. It is between LogProbs of
-// all rows and Derive of any.
+// LogRatio becomes the mean over the row's sequence, and rows are marked that the
+// surrogate treats otherwise. It is between LogProbs of all rows and Derive of any.
 func (o *Objective) Couple(r *Rows, out *Result, n int) {
-	if !o.Sequence {
-		return
+	clear(out.marked[:n])
+	if o.Sequence {
+		o.average(r, out, n)
 	}
+	switch o.Surrogate {
+	case ClipCov:
+		o.leaveOut(r, out, n)
+	case KLCov:
+		o.hold(r, out, n)
+	}
+}
+
+// average makes LogRatio that of the sequences.
+func (o *Objective) average(r *Rows, out *Result, n int) {
 	for from := 0; from < n; {
 		var sum float64
 		to := from
 		for ; to < n && r.Sequence[to] == r.Sequence[from]; to++ {
+			if o.Surrogate == GMPO {
+				out.LogRatio[to], out.marked[to] = o.bound(out.LogRatio[to], float64(r.Advantage[to]))
+			}
 			sum += out.LogRatio[to]
 		}
 		for mean := sum / float64(to-from); from < to; from++ {
 			out.LogRatio[from] = mean
 		}
 	}
+}
+
+// bound returns a log-ratio within the bounds of the ratio on the side on which the
+// advantage would push it further, and whether it was outside.
+func (o *Objective) bound(logRatio, advantage float64) (float64, bool) {
+	if low := math.Log(1 - o.Low); advantage < 0 && logRatio < low {
+		return low, true
+	}
+	if high := math.Log1p(o.High); advantage >= 0 && logRatio > high {
+		return high, true
+	}
+	return logRatio, false
 }
 
 // Derive writes the derivative of the objective by the logits and values of the
@@ -114,7 +155,7 @@ func (o *Objective) Derive(r *Rows, logits, values []float32, out *Result, dlogi
 	actions := len(r.Mask) / len(r.Action)
 	for i := from; i < to; i++ {
 		w, logProb := float64(r.Weight[i]), float64(out.LogProb[i])
-		policy, slope, cut := o.surrogate(out.LogRatio[i], float64(r.Advantage[i]), logProb)
+		policy, slope, cut := o.surrogate(out.LogRatio[i], float64(r.Advantage[i]), logProb, out.marked[i])
 		out.Policy[i], out.Cut[i], out.KL[i], out.Value[i] = policy, cut, 0, 0
 		if o.KL != 0 {
 			kl, by := o.Estimator.Of(float64(r.Reference[i]) - logProb)
@@ -144,15 +185,31 @@ func (o *Objective) Derive(r *Rows, logits, values []float32, out *Result, dlogi
 	}
 }
 
-// surrogate returns the policy term, its derivative by log π(a) and what cut it.
-func (o *Objective) surrogate(logRatio, advantage, logProb float64) (policy, slope float64, cut Cut) {
+// surrogate returns the policy term, its derivative by log π(a) and what cut it. Marked
+// says that Couple marked the row.
+func (o *Objective) surrogate(logRatio, advantage, logProb float64, marked bool) (policy, slope float64, cut Cut) {
 	ratio := math.Exp(logRatio)
-	if o.Surrogate == CISPO {
+	switch o.Surrogate {
+	case CISPO:
 		weight := min(max(ratio, 1-o.Low), 1+o.High)
 		if weight != ratio {
 			cut = CutClip
 		}
 		return -weight * advantage * logProb, -weight * advantage, cut
+	case SAPO:
+		policy, slope = o.gate(min(logRatio, largest), advantage)
+		return policy, slope, CutNone
+	case GMPO:
+		if marked {
+			return -ratio * advantage, 0, CutClip
+		}
+		return -ratio * advantage, -ratio * advantage, CutNone
+	case KLCov:
+		return o.held(logRatio, advantage, marked)
+	case ClipCov:
+		if marked {
+			return 0, 0, CutClip
+		}
 	}
 	gain, limit := ratio*advantage, Cap(advantage, o.Low, o.High)
 	switch {
@@ -162,6 +219,26 @@ func (o *Objective) surrogate(logRatio, advantage, logProb float64) (policy, slo
 		return -o.Dual * advantage, 0, CutDual
 	}
 	return -gain, -gain, CutNone
+}
+
+// largest is the log-ratio from which SAPO's gate is flat: it keeps exp finite.
+const largest = 20
+
+// gate returns SAPO's term −4/τ·σ(τ(r − 1))·A and its derivative by log π(a): its slope
+// by r is that of −r·A where r is 1, and fades on both sides.
+func (o *Objective) gate(logRatio, advantage float64) (policy, slope float64) {
+	tau := o.Tau[1]
+	if advantage > 0 {
+		tau = o.Tau[0]
+	}
+	ratio := math.Exp(logRatio)
+	x := tau * (ratio - 1)
+	e := math.Exp(-math.Abs(x)) // of the nearer side, so that it does not overflow
+	sigmoid := 1 / (1 + e)
+	if x < 0 {
+		sigmoid = e / (1 + e)
+	}
+	return -4 / tau * sigmoid * advantage, -4 * e / ((1 + e) * (1 + e)) * ratio * advantage
 }
 
 // Cap returns the largest gain r·A of an advantage within the ratio's bounds

@@ -35,12 +35,14 @@ type Result struct {
 	Loss     []float64 // all terms with their coefficients
 	Cut      []Cut     // what took the row's policy gradient
 	logSum   []float64 // log Σ exp(logit) over the available actions
+	marked   []bool    // by Couple: GMPO clipped the row's own ratio, clip-cov left it out, kl-cov holds it
+	cov      []float64 // see Cov
 }
 
 // Cut says how the surrogate bounded a row.
 type Cut byte
 
-// The cuts: none; by [1−Low, 1+High]; by Dual.
+// The cuts: none; by [1−Low, 1+High] or by the covariance; by Dual.
 const (
 	CutNone Cut = iota
 	CutClip
@@ -52,6 +54,6 @@ func NewResult(n int) *Result {
 	column := func() []float64 { return make([]float64, n) }
 	return &Result{
 		LogProb: make([]float32, n), Entropy: make([]float32, n), LogRatio: column(), Policy: column(), KL: column(),
-		Value: column(), Loss: column(), Cut: make([]Cut, n), logSum: column(),
+		Value: column(), Loss: column(), Cut: make([]Cut, n), logSum: column(), marked: make([]bool, n), cov: column(),
 	}
 }

@@ -49,13 +49,20 @@ func Cases() []Case {
 		{Name: "gspo", Shape: with(net.Tanh, false), Objective: loss.Objective{Sequence: true, Entropy: 0.1, KL: 0.3}},
 		{Name: "gspo with dual clip", Shape: with(net.Tanh, true), Objective: loss.Objective{Sequence: true, Dual: 1.4, Value: 0.5}},
 		{Name: "cispo of sequences", Shape: with(net.SiLU, false), Objective: loss.Objective{Surrogate: loss.CISPO, Sequence: true}},
+		{Name: "sapo", Shape: with(net.Tanh, false), Objective: loss.Objective{Surrogate: loss.SAPO, Entropy: 0.1}},
+		{Name: "sapo of sequences", Shape: with(net.Tanh, true), Objective: loss.Objective{Surrogate: loss.SAPO, Sequence: true, KL: 0.3, Value: 0.5}},
+		{Name: "gmpo", Shape: with(net.Tanh, false), Objective: loss.Objective{Surrogate: loss.GMPO, Sequence: true, Entropy: 0.1}},
+		{Name: "clip-cov", Shape: with(net.Tanh, false), Objective: loss.Objective{Surrogate: loss.ClipCov, Entropy: 0.1}},
+		{Name: "clip-cov of sequences", Shape: with(net.Tanh, false), Objective: loss.Objective{Surrogate: loss.ClipCov, Sequence: true}},
+		{Name: "kl-cov", Shape: with(net.Tanh, true), Objective: loss.Objective{Surrogate: loss.KLCov, Entropy: 0.1, Value: 0.5}},
 		{Name: "linear", Shape: net.Shape{Inputs: 5, Actions: 2}, Objective: loss.Objective{Entropy: 0.1}},
 		{Name: "one action", Shape: net.Shape{Inputs: 5, Hidden: []int{3}, Actions: 1, Value: true}, Objective: loss.Objective{Value: 1}},
 		{Name: "two convolutions", Shape: image, Objective: loss.Objective{Entropy: 0.1, KL: 0.3, Value: 0.5}},
 		{Name: "convolution without hidden layer", Shape: bare, Objective: loss.Objective{Entropy: 0.1, Value: 0.5}},
 	}
 	for i := range all {
-		all[i].Objective.Low, all[i].Objective.High = 0.2, 0.3
+		o := &all[i].Objective
+		o.Low, o.High, o.Tau, o.Cov = 0.2, 0.3, [2]float64{1, 1.5}, loss.Cov{Share: 0.2, Low: 0.01, High: 2, KL: 0.7}
 	}
 	return all
 }

@@ -29,8 +29,16 @@ func forward(n *net.Net, params []float64, o loss.Objective, r *loss.Rows) (Resu
 			res.Value = append(res.Value, p.value)
 		}
 	}
+	res.own = slices.Clone(res.Ratio)
 	if o.Sequence {
 		rows := slices.Clone(res.Ratio)
+		for i, a := range r.Advantage {
+			if o.Surrogate == loss.GMPO && a >= 0 {
+				rows[i] = math.Min(rows[i], 1+o.High)
+			} else if o.Surrogate == loss.GMPO {
+				rows[i] = math.Max(rows[i], 1-o.Low)
+			}
+		}
 		for i, s := range r.Sequence {
 			product, length := 1.0, 0.0
 			for j, t := range r.Sequence {
@@ -68,6 +76,9 @@ func term(o loss.Objective, r *loss.Rows, i int, now, stop *Result) float64 {
 	if o.Sequence && stop != nil {
 		ratio = stop.Ratio[i] * math.Exp(now.LogProb[i]-stop.LogProb[i])
 	}
+	if stop == nil {
+		stop = now
+	}
 	clipped := math.Max(1-o.Low, math.Min(1+o.High, ratio))
 	row := -math.Min(ratio*advantage, clipped*advantage)
 	if o.Dual > 0 && advantage < 0 {
@@ -76,6 +87,22 @@ func term(o loss.Objective, r *loss.Rows, i int, now, stop *Result) float64 {
 	if o.Surrogate == loss.CISPO {
 		weight := math.Max(1-o.Low, math.Min(1+o.High, stop.Ratio[i]))
 		row = -weight * advantage * now.LogProb[i]
+	}
+	chosen := affected(o, r, stop)[i]
+	switch {
+	case o.Surrogate == loss.SAPO:
+		row = -advantage * 4 / tau(o, advantage) / (1 + math.Exp(-tau(o, advantage)*(ratio-1)))
+	case o.Surrogate == loss.GMPO && outside(o, stop.own[i], advantage):
+		row = -stop.Ratio[i] * advantage
+	case o.Surrogate == loss.GMPO:
+		row = -ratio * advantage
+	case o.Surrogate == loss.ClipCov && chosen:
+		row = 0
+	case o.Surrogate == loss.KLCov:
+		row = -ratio * advantage
+		if chosen {
+			row += o.Cov.KL * math.Abs(math.Log(ratio))
+		}
 	}
 	row -= o.Entropy * now.Entropy[i]
 	if o.KL != 0 {
@@ -92,6 +119,55 @@ func term(o loss.Objective, r *loss.Rows, i int, now, stop *Result) float64 {
 		row += o.Value * miss(o, away)
 	}
 	return row
+}
+
+// tau is SAPO's temperature of a row.
+func tau(o loss.Objective, advantage float64) float64 {
+	if advantage > 0 {
+		return o.Tau[0]
+	}
+	return o.Tau[1]
+}
+
+// outside reports whether GMPO clips the own ratio of a row.
+func outside(o loss.Objective, own, advantage float64) bool {
+	return advantage >= 0 && own > 1+o.High || advantage < 0 && own < 1-o.Low
+}
+
+// affected are the rows that the covariance selects.
+func affected(o loss.Objective, r *loss.Rows, res *Result) []bool {
+	n := len(r.Weight)
+	out, cov, count := make([]bool, n), make([]float64, n), 0.0
+	for i := range cov {
+		if r.Weight[i] == 0 {
+			continue
+		}
+		count++
+		var a, p, m float64
+		for j := range cov {
+			if r.Weight[j] > 0 {
+				a, p, m = a+float64(r.Advantage[j]), p+res.LogProb[j], m+1
+			}
+		}
+		cov[i] = (float64(r.Advantage[i]) - a/m) * (res.LogProb[i] - p/m)
+	}
+	for k := 0; k < max(1, int(o.Cov.Share*count)); k++ {
+		best := -1
+		for i := range cov {
+			ratio, a := res.Ratio[i], float64(r.Advantage[i])
+			clipped := math.Min(ratio*a, math.Max(1-o.Low, math.Min(1+o.High, ratio))*a) < ratio*a
+			switch {
+			case out[i] || r.Weight[i] == 0:
+			case o.Surrogate == loss.ClipCov && best < 0 && !clipped && cov[i] > o.Cov.Low && cov[i] < o.Cov.High,
+				o.Surrogate == loss.KLCov && (best < 0 || cov[i] > cov[best]):
+				best = i
+			}
+		}
+		if best >= 0 {
+			out[best] = true
+		}
+	}
+	return out
 }
 
 // miss is the critic's term at that distance from its target.
@@ -111,6 +187,23 @@ func derivative(o loss.Objective, r *loss.Rows, i int, p *pass, res *Result) (by
 		byLogProb = -math.Max(1-o.Low, math.Min(1+o.High, ratio)) * advantage
 	case advantage > 0 && high, advantage < 0 && low, advantage < 0 && o.Dual > 0 && ratio > o.Dual:
 		byLogProb = 0
+	}
+	chosen := affected(o, r, res)[i]
+	switch {
+	case o.Surrogate == loss.SAPO:
+		gate := 1 / (1 + math.Exp(-tau(o, advantage)*(ratio-1)))
+		byLogProb = -advantage * 4 * gate * (1 - gate) * ratio
+	case o.Surrogate == loss.GMPO && outside(o, res.own[i], advantage), o.Surrogate == loss.ClipCov && chosen:
+		byLogProb = 0
+	case o.Surrogate == loss.GMPO:
+		byLogProb = -ratio * advantage
+	case o.Surrogate == loss.KLCov:
+		byLogProb = -ratio * advantage
+		if chosen && ratio > 1 {
+			byLogProb += o.Cov.KL
+		} else if chosen && ratio < 1 {
+			byLogProb -= o.Cov.KL
+		}
 	}
 	if o.KL != 0 {
 		d := float64(r.Reference[i]) - res.LogProb[i]

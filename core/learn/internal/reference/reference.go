@@ -18,6 +18,7 @@ type Result struct {
 	Gradient                       []float64
 	LogProb, Entropy, Value, Ratio []float64
 	Logits, ByLogit, ByValue       []float64 // rows × actions, the same, rows
+	own                            []float64 // the ratio of the row itself
 }
 
 // Gradient computes the objective of rows and its gradient.
