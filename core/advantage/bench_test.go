@@ -18,10 +18,11 @@ func batch(groups, members, steps int, seed uint64) *advantage.Rows {
 	for i := range states {
 		states[i] = fmt.Sprintf("################ state %02d ................", i)
 	}
-	r := new(advantage.Rows)
+	r, scores := new(advantage.Rows), [][2]float64(nil)
 	for g := range groups {
 		for m := range members {
 			score := math.Abs(random.NormFloat64())
+			right := score / 2
 			for t := range steps {
 				r.Group = append(r.Group, int32(g))
 				r.Trajectory = append(r.Trajectory, int32(g*members+m))
@@ -30,8 +31,15 @@ func batch(groups, members, steps int, seed uint64) *advantage.Rows {
 				r.Reward = append(r.Reward, random.NormFloat64())
 				r.Score = append(r.Score, score)
 				r.Value = append(r.Value, random.NormFloat64())
+				r.Role = append(r.Role, []string{"buyer", "seller"}[t%2])
+				r.Greedy = append(r.Greedy, float64(g)/2)
+				scores = append(scores, [2]float64{right, 3 * (score - right)})
 			}
 		}
+	}
+	first, second := r.AddReward("right", 1), r.AddReward("form", 1./3)
+	for i, x := range scores {
+		first[i], second[i] = x[0], x[1]
 	}
 	return r
 }

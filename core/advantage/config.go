@@ -63,7 +63,7 @@ const DefaultInvalidActionPenalty = 0.1
 // Config selects an estimator and its settings.
 type Config struct {
 	// Estimator computes the advantages.
-	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo,enum=graphgpo,enum=g2po,enum=gagpo,enum=opo,enum=maxrl,enum=grpo_passk,enum=reinforce_pp_baseline"`
+	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo,enum=graphgpo,enum=g2po,enum=gagpo,enum=opo,enum=maxrl,enum=grpo_passk,enum=reinforce_pp_baseline,enum=gdpo,enum=rae,enum=remax"`
 	// Gamma is the discount factor γ.
 	Gamma float64 `yaml:"gamma" json:"gamma" jsonschema:"minimum=0,maximum=1"`
 	// Lambda is the λ of gae and gagpo.

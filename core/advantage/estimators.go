@@ -38,6 +38,9 @@ func Estimators() []Estimator {
 		{"maxrl", "episode score relative to the mean score of the group (MaxRL, arXiv 2602.02710)", false, false, false, false, maxRL},
 		{"grpo_passk", "the lead of the best member, 0 for the others (pass@k, arXiv 2503.19595)", false, false, false, false, passK},
 		{"reinforce_pp_baseline", "episode score less the mean of the group, whitened over the whole batch (REINFORCE++ with baseline, arXiv 2501.03262)", false, false, true, false, reinforcePPBaseline},
+		{"gdpo", "each reward compared by itself, their weighted sum whitened over the whole batch (GDPO, arXiv 2601.05242)", false, false, true, false, gdpo},
+		{"rae", "what each role earned, against the other members in that role (RAE, arXiv 2506.24119)", false, false, false, false, rae},
+		{"remax", "episode score against that of a greedy episode from the same start (ReMax, arXiv 2310.10505)", false, false, false, false, remax},
 	}
 }
 
@@ -69,8 +72,15 @@ func (e Estimator) accepts(rows *Rows) error {
 	if e.Values && rows.Value == nil {
 		return errors.New("estimator " + e.Name + " needs a value estimate for every row: train with a value head, or choose an estimator that does not use values, such as gigpo")
 	}
-	if e.Name == "maxrl" {
+	switch e.Name {
+	case "maxrl":
 		return rows.negative(e.Name)
+	case "gdpo":
+		return rows.judged()
+	case "rae":
+		return rows.played()
+	case "remax":
+		return rows.greedy()
 	}
 	return nil
 }
@@ -97,7 +107,7 @@ func gigpo(cfg Config, _ *Rows, d *Result) {
 func (d *Result) episode(cfg Config) {
 	s := &d.scratch
 	if cfg.Episode == episodeBatch {
-		whiten(d.Episode, d.Return, s.member, cfg.Epsilon, s.level[0], &s.moments)
+		whiten(d.Episode, d.Return, s.member, nil, cfg.Epsilon, s.level[0], &s.moments)
 		d.Moments = s.whitened()
 		return
 	}
@@ -118,7 +128,7 @@ func rloo(cfg Config, _ *Rows, d *Result) {
 
 func reinforcePP(cfg Config, _ *Rows, d *Result) {
 	s := &d.scratch
-	whiten(d.Step, d.Return, s.member, cfg.Epsilon, s.level[0], &s.moments)
+	whiten(d.Step, d.Return, s.member, nil, cfg.Epsilon, s.level[0], &s.moments)
 	copy(d.Advantage, d.Step)
 	d.Moments = s.whitened()
 }

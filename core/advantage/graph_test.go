@@ -2,13 +2,17 @@ package advantage_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // otherCase is a batch with the advantages that testdata/graphs.py found.
@@ -25,8 +29,14 @@ type otherCase struct {
 		Rewards   []float64
 		Score     float64
 		Truncated bool
+		Roles     []string
+		Greedy    float64
+		Judged    map[string]float64
+		Values    []float64
 	}
-	Advantages [][][]float64
+	BaselineOver advantage.Scope `json:"baseline_over"`
+	Weights      map[string]float64
+	Advantages   [][][]float64
 }
 
 func (c *otherCase) config() advantage.Config {
@@ -34,6 +44,7 @@ func (c *otherCase) config() advantage.Config {
 	cfg.Gamma, cfg.Lambda, cfg.Omega = c.Gamma, c.Lambda, c.Omega
 	cfg.SuccessScore, cfg.DistanceDecay, cfg.Distance = c.SuccessScore, c.DistanceDecay, c.Distance
 	cfg.Episode = c.Episode
+	cfg.BaselineOver = cmp.Or(c.BaselineOver, cfg.BaselineOver)
 	if c.Std {
 		cfg.Normalization = advantage.MeanStdNorm
 	}
@@ -42,6 +53,7 @@ func (c *otherCase) config() advantage.Config {
 
 func (c *otherCase) rows() (*advantage.Rows, []float64) {
 	r, want, trajectory := new(advantage.Rows), []float64(nil), int32(0)
+	var judged []map[string]float64
 	for g, group := range c.Groups {
 		for p, path := range group {
 			for t, state := range path.States {
@@ -49,15 +61,29 @@ func (c *otherCase) rows() (*advantage.Rows, []float64) {
 				r.Anchor, r.Reward, r.Score = append(r.Anchor, state), append(r.Reward, path.Rewards[t]), append(r.Score, path.Score)
 				r.Truncated = append(r.Truncated, path.Truncated && t == len(path.States)-1)
 				want = append(want, c.Advantages[g][p][t])
+				judged = append(judged, path.Judged)
+				if path.Values != nil {
+					r.Value = append(r.Value, path.Values[t])
+				}
+				if path.Roles != nil {
+					r.Role, r.Greedy = append(r.Role, path.Roles[t]), append(r.Greedy, path.Greedy)
+				}
 			}
 			trajectory++
+		}
+	}
+	for name, weight := range c.Weights {
+		for i, score := 0, r.AddReward(name, weight); i < len(score); i++ {
+			if x, ok := judged[i][name]; ok {
+				score[i] = x
+			}
 		}
 	}
 	return r, want
 }
 
-// Promise: the estimators that have no reference implementation to run give what another
-// implementation, written from their formulas in another language, gives.
+// Promise: the estimators give what another implementation, written from their formulas in
+// another language, gives. docs/credit-assignment.md lists all of them.
 func TestOtherImplementation(t *testing.T) {
 	f, err := os.Open("testdata/graphs.jsonl")
 	require.NoError(t, err)
@@ -75,9 +101,11 @@ func TestOtherImplementation(t *testing.T) {
 		seen[c.Estimator]++
 	}
 	require.NoError(t, lines.Err())
-	require.Len(t, seen, 8)
-	for _, n := range seen {
-		require.GreaterOrEqual(t, n, 8)
+	require.Len(t, seen, len(advantage.Names()))
+	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "credit-assignment.md"))
+	require.NoError(t, err)
+	for name, n := range seen {
+		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| arXiv .*graphs.jsonl`.*, %d( .*)?\\|", name, n), string(page))
 	}
 }
 

@@ -58,7 +58,7 @@ func reinforcePPBaseline(cfg Config, _ *Rows, d *Result) {
 	s := &d.scratch
 	cfg.Normalization = MeanNorm
 	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), cfg.norm(), &s.moments)
-	whiten(d.Step, d.Episode, s.member, cfg.Epsilon, s.level[0], &s.moments)
+	whiten(d.Step, d.Episode, s.member, nil, cfg.Epsilon, s.level[0], &s.moments)
 	copy(d.Advantage, d.Step)
 	d.Moments = s.whitened()
 }

@@ -29,7 +29,11 @@ func TestPageShowsEveryEstimator(t *testing.T) {
 		Anchor:     []string{"hall", "door", "hall", "hall", "door", "hall", "door", "hall"},
 		Scored:     []bool{true, true, true, true, true, true, true, false},
 		Value:      []float64{0.5, 0.75, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5},
+		Role:       []string{"guest", "guest", "guest", "guest", "guest", "guest", "guest", "guest"},
+		Greedy:     []float64{1, 1, 1, 1, 1, 1, 1, 1},
 	}
+	copy(rows.AddReward("arrived", 0.8), []float64{1, 1, 1, 1, 1, 0, 0, 0})
+	copy(rows.AddReward("quick", 0.2), []float64{1, 1, 0, 0, 0, 0, 0, 0})
 	settings := map[string]func(*advantage.Config){
 		"grpo, mean_std_norm":     func(c *advantage.Config) { c.Estimator, c.Normalization = "grpo", advantage.MeanStdNorm },
 		"gigpo, mean_std_norm":    func(c *advantage.Config) { c.Estimator, c.Normalization = "gigpo", advantage.MeanStdNorm },

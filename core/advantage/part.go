@@ -35,7 +35,7 @@ func EstimatePart(cfg Config, rows *Rows, moments *Moments, dst *Result) error {
 	case lookup(cfg.Estimator).combines:
 		dst.whitenAgain(dst.Episode, dst.Return, cfg.Epsilon)
 		Combine(dst.Advantage, dst.Episode, dst.Step, cfg.Combine, cfg.Omega)
-	case cfg.Estimator == "reinforce_pp_baseline":
+	case cfg.Estimator == "reinforce_pp_baseline", cfg.Estimator == "gdpo":
 		dst.whitenAgain(dst.Step, dst.Episode, cfg.Epsilon)
 		copy(dst.Advantage, dst.Step)
 	default:

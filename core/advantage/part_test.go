@@ -55,7 +55,7 @@ func TestPartNeedsMoments(t *testing.T) {
 
 // groupOf returns the rows of one group; its trajectories are numbered from 0.
 func groupOf(rows *advantage.Rows, g int32) *advantage.Rows {
-	out := &advantage.Rows{Scored: []bool{}}
+	out, all := &advantage.Rows{Scored: []bool{}}, []int(nil)
 	first := int32(-1)
 	for i := range rows.Group {
 		if rows.Group[i] != g {
@@ -72,6 +72,11 @@ func groupOf(rows *advantage.Rows, g int32) *advantage.Rows {
 		out.Anchor = append(out.Anchor, rows.Anchor[i])
 		out.Scored = append(out.Scored, rows.Scored[i])
 		out.Value = append(out.Value, rows.Value[i])
+		all = append(all, i)
+	}
+	out.Role, out.Greedy = picked(rows.Role, all), picked(rows.Greedy, all)
+	for _, x := range rows.Rewards {
+		copy(out.AddReward(x.Name, x.Weight), picked(x.Score, all))
 	}
 	return out
 }

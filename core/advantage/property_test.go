@@ -46,7 +46,7 @@ func whitens(name string) bool {
 // which 0 is the score of a failure.
 func TestInvarianceToAConstant(t *testing.T) {
 	everyConfig(t, func(t *testing.T, cfg advantage.Config) {
-		if slices.Contains([]string{"graphgpo", "g2po", "maxrl"}, cfg.Estimator) {
+		if slices.Contains([]string{"graphgpo", "g2po", "maxrl", "remax"}, cfg.Estimator) {
 			return
 		}
 		rows := batch(3, 4, 6, 1)
@@ -106,11 +106,16 @@ func TestLargeGroups(t *testing.T) {
 }
 
 func permuted(r *advantage.Rows, perm []int) *advantage.Rows {
-	return &advantage.Rows{
+	out := &advantage.Rows{
 		Group: picked(r.Group, perm), Trajectory: picked(r.Trajectory, perm), Step: picked(r.Step, perm),
 		Reward: picked(r.Reward, perm), Score: picked(r.Score, perm), Anchor: picked(r.Anchor, perm),
 		Valid: picked(r.Valid, perm), Value: picked(r.Value, perm), Scored: picked(r.Scored, perm),
+		Role: picked(r.Role, perm), Greedy: picked(r.Greedy, perm),
 	}
+	for _, x := range r.Rewards {
+		copy(out.AddReward(x.Name, x.Weight), picked(x.Score, perm))
+	}
+	return out
 }
 
 func picked[T any](s []T, perm []int) []T {

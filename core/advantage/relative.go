@@ -86,14 +86,14 @@ func LeaveOneOut(dst, scores []float64, group []int32, votes []bool, singleton S
 func Whiten(dst, x []float64, group []int32, epsilon float64) []float64 {
 	var buf []moment
 	one := make([]int32, len(group))
-	return whiten(dst, x, group, epsilon, one, &buf)
+	return whiten(dst, x, group, nil, epsilon, one, &buf)
 }
 
-func whiten(dst, x []float64, group []int32, epsilon float64, one []int32, buf *[]moment) []float64 {
+func whiten(dst, x []float64, group []int32, votes []bool, epsilon float64, one []int32, buf *[]moment) []float64 {
 	for i, g := range group {
 		one[i] = min(g, 0)
 	}
-	return relative(dst, x, one, nil, Norm{Normalization: MeanStdNorm, Epsilon: epsilon, Singleton: SingletonZero}, buf)
+	return relative(dst, x, one, votes, Norm{Normalization: MeanStdNorm, Epsilon: epsilon, Singleton: SingletonZero}, buf)
 }
 
 func leaveOneOut(dst, scores []float64, group []int32, votes []bool, singleton Singleton, buf *[]moment) []float64 {

@@ -32,6 +32,7 @@ type scratch struct {
 	graph    graph
 	best     []leader
 	flags    []bool
+	roles    map[role]int32
 }
 
 func (d *Result) resize(n int) {

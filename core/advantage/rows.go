@@ -23,6 +23,28 @@ type Rows struct {
 	Bootstrap  []float64 // optional: the critic's estimate of the state after the step; read only where a truncated trajectory ends
 	Terminated []bool    // optional: the step reached an end state
 	Truncated  []bool    // optional: the step was cut off; nil = none was
+	Role       []string  // optional: who decided, of several players or agents
+	Greedy     []float64 // optional: episode score of a greedy episode from the group's start, the same in the whole group; NaN = it has none
+	Rewards    []reward  // optional: see AddReward
+}
+
+// reward is one of several rewards of an episode, before they are added up.
+type reward struct {
+	Name   string
+	Weight float64
+	Score  []float64 // [rows]; the same in all rows of a trajectory; NaN in groups that this reward does not judge
+}
+
+// AddReward appends a column for one of the rewards that add up to Score, with its weight
+// in the sum, and returns its scores, all NaN: [rows], to be filled by the caller. A reward
+// judges all members of a group, or none, whose scores stay NaN.
+func (r *Rows) AddReward(name string, weight float64) []float64 {
+	score := make([]float64, r.Len())
+	for i := range score {
+		score[i] = math.NaN()
+	}
+	r.Rewards = append(r.Rewards, reward{name, weight, score})
+	return score
 }
 
 // Len returns the number of rows.
@@ -57,6 +79,11 @@ func (r *Rows) check() error {
 	optional("bootstrap", r.Bootstrap != nil, len(r.Bootstrap))
 	optional("terminated", r.Terminated != nil, len(r.Terminated))
 	optional("truncated", r.Truncated != nil, len(r.Truncated))
+	optional("role", r.Role != nil, len(r.Role))
+	optional("greedy", r.Greedy != nil, len(r.Greedy))
+	for _, x := range r.Rewards {
+		optional("reward "+x.Name, true, len(x.Score))
+	}
 	for i := range r.Reward {
 		if !r.scored(i) {
 			continue

@@ -1,6 +1,7 @@
 package align_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -61,6 +62,9 @@ func TestBaseRewards(t *testing.T) {
 		{"no rule is by assistant", align.Config{}, "", scored(5, step(0, 1), step(1, 2), step(2, 3)), []float64{1, 2, 3}, 5},
 		{"some steps", align.Config{DefaultStepReward: -0.1}, reward.ByAssistant, scored(5, step(1, 2)), []float64{-0.1, 2, -0.1}, 5},
 		{"no steps", align.Config{DefaultStepReward: -0.25}, reward.ByAssistant, scored(5), []float64{-0.25, -0.25, 4.75}, 5},
+		{"deltas", align.Config{StepScores: "deltas"}, reward.ByAssistant, scored(5, step(2, 3), step(0, 1), step(1, 5)), []float64{1, 4, -2}, 5},
+		{"deltas of some steps", align.Config{StepScores: "deltas", DefaultStepReward: -0.5}, reward.ByAssistant, scored(5, step(0, 1), step(2, 3)), []float64{1, -0.5, 2}, 5},
+		{"deltas without steps", align.Config{StepScores: "deltas"}, reward.ByAssistant, scored(5), []float64{0, 0, 5}, 5},
 		{"the environment's reward", align.Config{EnvRewardWeight: 0.5}, reward.ByAssistant, scored(5), []float64{0, 0.5, 6}, 6.5},
 	}
 	for _, c := range cases {
@@ -195,6 +199,7 @@ func TestWrite(t *testing.T) {
 	evaluations := []reward.Evaluation{scored(1), scored(0), {Outcome: reward.Trap}, scored(0)}
 	b, err := align.Join(align.Config{MaxUnscored: 0.5}, groups, evaluations, reward.ByAssistant)
 	require.NoError(t, err)
+	fill(&b.Rows)
 	for _, name := range advantage.Names() {
 		cfg := advantage.Default()
 		cfg.Estimator = name
@@ -253,10 +258,10 @@ func TestStepsThatDoNotFit(t *testing.T) {
 func TestConfig(t *testing.T) {
 	require.Empty(t, align.DefaultConfig().Validate())
 	var keys []string
-	for _, err := range (align.Config{DefaultStepReward: math.NaN(), EnvRewardWeight: math.Inf(1), MaxUnscored: math.NaN()}).Validate() {
+	for _, err := range (align.Config{StepScores: "sums", DefaultStepReward: math.NaN(), EnvRewardWeight: math.Inf(1), MaxUnscored: math.NaN()}).Validate() {
 		keys = append(keys, fault.As(err).Where)
 	}
-	require.ElementsMatch(t, []string{"default_step_reward", "env_reward_weight", "max_unscored"}, keys)
+	require.ElementsMatch(t, []string{"default_step_reward", "env_reward_weight", "max_unscored", "step_scores"}, keys)
 }
 
 func many(trajectories, steps int) ([]*rl.Group, []reward.Evaluation) {
@@ -288,4 +293,62 @@ func BenchmarkFill(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
 		})
 	}
+}
+
+// fill gives rows the columns that these trajectories have not.
+func fill(rows *advantage.Rows) {
+	rows.Role, rows.Greedy = make([]string, rows.Len()), make([]float64, rows.Len())
+	score := rows.AddReward("score", 1)
+	for i := range rows.Role {
+		rows.Role[i], score[i] = "agent", rows.Score[i]
+	}
+}
+
+// Promise: rewards that were added up reach the rows one by one, with their weights and with
+// the environment's; a reward without a score leaves its trajectory out, and is never 0.
+func TestSeveralRewards(t *testing.T) {
+	one, half := 1.0, 0.5
+	both := func(right, form float64) reward.Evaluation {
+		e := scored(right + form/2)
+		e.Result.Metrics = rl.Metrics{
+			{Name: "right", Score: right, IsScoreValid: true, Weight: &one},
+			{Name: "right/length", Score: 7, IsScoreValid: true},
+			{Name: "form", Score: form, IsScoreValid: true, Weight: &half},
+		}
+		return e
+	}
+	failed := both(1, 1)
+	failed.Result.Metrics[2].IsScoreValid = false
+	groups := group(episode("a", 1), episode("b", 2), episode("c", 1))
+	cfg := align.Config{EnvRewardWeight: 0.25, MaxUnscored: 0.5}
+	b, err := align.Join(cfg, groups, []reward.Evaluation{both(1, 0), both(0, 1), failed}, reward.ByAssistant)
+	require.NoError(t, err)
+	require.Equal(t, reward.Invalid, b.Evaluations[2].Outcome)
+	require.Equal(t, `reward "form" has no score`, b.Evaluations[2].Reason)
+	require.Len(t, b.Rows.Rewards, 3)
+	for k, want := range []struct {
+		name   string
+		weight float64
+		scores []float64
+	}{{"right", 1, []float64{1, 0, 0}}, {"form", 0.5, []float64{0, 1, 1}}, {"environment", 0.25, []float64{0, 1, 1}}} {
+		got := b.Rows.Rewards[k]
+		require.Equal(t, want.name, got.Name)
+		require.Equal(t, want.weight, got.Weight)
+		require.Equal(t, want.scores, got.Score[:3])
+		require.True(t, math.IsNaN(got.Score[3]))
+	}
+}
+
+// Promise: a step's role is what the environment or the recording said, or the name of the
+// message that acted; greedy scores reach the rows of their group.
+func TestRolesAndGreedyScores(t *testing.T) {
+	a, greedy := episode("a", 3), 0.5
+	a.Steps[0].Info = map[string]json.RawMessage{"role": []byte(`"seller"`), "agent": []byte(`"x"`)}
+	a.Steps[1].Info = map[string]json.RawMessage{"agent": []byte(`"buyer"`)}
+	a.Messages[a.Steps[2].MessageCount].Name = "judge"
+	a.GreedyScore = &greedy
+	b, err := align.Join(align.DefaultConfig(), group(a), []reward.Evaluation{scored(1)}, reward.ByAssistant)
+	require.NoError(t, err)
+	require.Equal(t, []string{"seller", "buyer", "judge"}, b.Rows.Role)
+	require.Equal(t, []float64{0.5, 0.5, 0.5}, b.Rows.Greedy)
 }

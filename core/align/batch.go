@@ -2,6 +2,8 @@ package align
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
@@ -24,6 +26,8 @@ type Batch struct {
 	locator           locator
 	critic            bool      // every step has a value so far
 	values, bootstrap []float64 // become columns of Rows if every step has a value
+	roles             []string  // becomes a column of Rows if some step has a role
+	greedy            []float64 // becomes a column of Rows if there are greedy episodes
 }
 
 // Join returns a new Batch with groups and evaluations, which are in
@@ -65,6 +69,13 @@ func (b *Batch) Fill(cfg Config, groups []*rl.Group, evaluations []reward.Evalua
 	if b.critic {
 		b.Rows.Value, b.Rows.Bootstrap = b.values, b.bootstrap
 	}
+	if slices.ContainsFunc(b.roles, func(r string) bool { return r != "" }) {
+		b.Rows.Role = b.roles
+	}
+	if slices.ContainsFunc(b.Trajectories, func(t *rl.Trajectory) bool { return t.GreedyScore != nil || t.GreedyOutcome != "" }) {
+		b.Rows.Greedy = b.greedy
+	}
+	b.separate(cfg)
 	return reward.CheckUnscored(b.Evaluations, func(i int) string { return b.Trajectories[i].ID }, cfg.MaxUnscored)
 }
 
@@ -102,6 +113,7 @@ func (b *Batch) reset() {
 	b.Steps, b.Trajectories, b.Evaluations = b.Steps[:0], b.Trajectories[:0], b.Evaluations[:0]
 	b.First = append(b.First[:0], 0)
 	b.critic, b.values, b.bootstrap = true, b.values[:0], b.bootstrap[:0]
+	b.roles, b.greedy = b.roles[:0], b.greedy[:0]
 }
 
 // add appends the rows of trajectory i, which belongs to group g.
@@ -109,6 +121,12 @@ func (b *Batch) add(cfg Config, g, i int, t *rl.Trajectory, rule reward.StepInde
 	from := len(b.Steps)
 	for k := range t.Steps {
 		b.addStep(g, i, &t.Steps[k], k)
+		b.roles = append(b.roles, t.Role(k))
+		if t.GreedyScore != nil {
+			b.greedy = append(b.greedy, *t.GreedyScore)
+		} else {
+			b.greedy = append(b.greedy, math.NaN())
+		}
 	}
 	if n := len(t.Steps); n > 0 && t.Bootstrap != nil {
 		b.bootstrap[from+n-1] = *t.Bootstrap
@@ -118,6 +136,8 @@ func (b *Batch) add(cfg Config, g, i int, t *rl.Trajectory, rule reward.StepInde
 	if e.Outcome == reward.Scored {
 		if problem := b.fillRewards(cfg, from, t, e.Result, rule); problem != "" {
 			*e = unaligned(*e, t, problem)
+		} else if name := unjudged(e.Result.Metrics); name != "" {
+			e.Outcome, e.Reason, e.Result.IsScoreValid = reward.Invalid, fmt.Sprintf("reward %q has no score", name), false
 		}
 	}
 	scored := e.Outcome == reward.Scored
@@ -178,6 +198,9 @@ func (b *Batch) fillRewards(cfg Config, from int, t *rl.Trajectory, result rl.Ev
 		}
 		rewards[step] = s.BaseReward
 	}
+	if cfg.StepScores == stepDeltas {
+		b.locator.difference(rewards)
+	}
 	if len(result.StepOutputs) == 0 && n > 0 {
 		rewards[n-1] += result.Score
 	}
@@ -202,8 +225,13 @@ func (b *Batch) fillRewards(cfg Config, from int, t *rl.Trajectory, result rl.Ev
 func (c Config) Totals(t *rl.Trajectory) (score, sum float64) {
 	outputs := t.Evaluation.StepOutputs
 	score = t.Evaluation.Score
+	last := rl.StepIndex(-1)
 	for _, o := range outputs {
-		sum += o.BaseReward
+		if c.StepScores != stepDeltas {
+			sum += o.BaseReward
+		} else if o.StepIndex > last {
+			last, sum = o.StepIndex, o.BaseReward
+		}
 	}
 	sum += c.DefaultStepReward * float64(len(t.Steps)-len(outputs))
 	if len(outputs) == 0 && len(t.Steps) > 0 {

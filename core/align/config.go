@@ -16,6 +16,11 @@ type Config struct {
 	// DefaultStepReward is the base reward of each step for which the reward returns
 	// no step output.
 	DefaultStepReward float64 `yaml:"default_step_reward" json:"default_step_reward"`
+	// StepScores says what the step outputs of the reward are. rewards: the base rewards
+	// of steps. deltas: how good the situation is after a step, so that the base reward of
+	// a step is the difference from the step before, which begins at 0; they add up to the
+	// last one. A step without a step output keeps the score of the step before.
+	StepScores string `yaml:"step_scores" json:"step_scores" jsonschema:"enum=rewards,enum=deltas"`
 	// EnvRewardWeight is the weight of the environment's reward. Merit adds the
 	// weighted reward to the base reward of each step, and the sum over the steps to
 	// the episode score.
@@ -26,7 +31,13 @@ type Config struct {
 }
 
 // DefaultConfig returns the reward alone, and 20 % unscored.
-func DefaultConfig() Config { return Config{MaxUnscored: 0.2} }
+func DefaultConfig() Config { return Config{StepScores: stepRewards, MaxUnscored: 0.2} }
+
+// What step outputs are.
+const (
+	stepRewards = "rewards"
+	stepDeltas  = "deltas"
+)
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {

@@ -86,3 +86,14 @@ func (l *locator) message(s rl.StepOutput, rule reward.StepIndexing) (at int, pr
 	l.taken[at] = true
 	return at, ""
 }
+
+// difference replaces the rewards of the steps for which a step output was found by the
+// difference from the one before; the first keeps its own.
+func (l *locator) difference(rewards []float64) {
+	before := 0.0
+	for at, step := range l.step {
+		if step >= 0 && l.taken[at] {
+			rewards[step], before = rewards[step]-before, rewards[step]
+		}
+	}
+}

@@ -85,6 +85,32 @@ func (p *Pipeline) Assign(s Scored) (*Batch, error) {
 	return b, unscored
 }
 
+// NeedsGreedy reports whether the estimator compares each episode with a greedy one from the
+// same start: see Against.
+func (p *Pipeline) NeedsGreedy() bool { return p.Advantage != nil && p.Advantage.Estimator == "remax" }
+
+// Against notes in the members of each group what the greedy episode from the same start
+// achieved: greedy has one group of one for each of groups. Nothing is learned from these
+// episodes themselves. It returns the error of reward.CheckUnscored if too many of them have
+// no score.
+func (p *Pipeline) Against(groups []*rl.Group, greedy Scored) error {
+	b, err := align.Join(p.Align, greedy.Groups, greedy.Evaluations, p.Rewards.StepIndexing())
+	if err != nil {
+		return err
+	}
+	for g, t := range b.Trajectories {
+		var score *float64
+		if t.Outcome == string(reward.Scored) {
+			total, _ := p.Align.Totals(t)
+			score = &total
+		}
+		for _, member := range groups[g].Trajectories {
+			member.GreedyScore, member.GreedyOutcome = score, t.Outcome
+		}
+	}
+	return nil
+}
+
 // Experience is b as a learner knows it. It shares b's memory.
 func (b *Batch) Experience() *policy.Experience {
 	return &policy.Experience{

@@ -128,7 +128,7 @@ func (e *Evaluation) settle() {
 // weighted sum of its base rewards. If some parts return step outputs and others
 // do not, the scores of the others count at the last assistant message, as
 // alignment does for a reward without step outputs. Metrics and reasons have the
-// part's name as prefix, and each part's own score becomes a metric. If one part
+// part's name as prefix, and each part's own score becomes a metric with its weight. If one part
 // has no score, the whole has none.
 func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
 	out := Evaluation{Notes: p.notes(parts)}
@@ -160,7 +160,7 @@ func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
 			continue
 		}
 		name := p.parts[i].Name
-		out.Result.Metrics = append(out.Result.Metrics, rl.Metric{Name: name, Score: e.Result.Score, IsScoreValid: true, Reason: e.Result.Reason})
+		out.Result.Metrics = append(out.Result.Metrics, rl.Metric{Name: name, Score: e.Result.Score, IsScoreValid: true, Reason: e.Result.Reason, Weight: &p.parts[i].Weight})
 		out.Result.Metrics = append(out.Result.Metrics, prefixed(name, e.Result.Metrics)...)
 		if e.Result.Reason != "" {
 			reasons = append(reasons, name+": "+e.Result.Reason)
@@ -198,7 +198,7 @@ func (p *Pool) notes(parts []Evaluation) map[string]json.RawMessage {
 func prefixed(name string, metrics rl.Metrics) rl.Metrics {
 	out := slices.Clone(metrics)
 	for i := range out {
-		out[i].Name = name + "/" + out[i].Name
+		out[i].Name, out[i].Weight = name+"/"+out[i].Name, nil
 	}
 	return out
 }

@@ -93,6 +93,9 @@ type Metric struct {
 	Score        float64
 	IsScoreValid bool
 	Reason       string
+	// Weight says that the metric is one of several rewards, whose weighted sum is the
+	// score; nil = it is not.
+	Weight *float64
 }
 
 // Metrics is a JSON object of named metrics that keeps the author's order.
@@ -112,6 +115,8 @@ type metricJSON struct {
 	Score        float64 `json:"score"`
 	IsScoreValid bool    `json:"is_score_valid"`
 	Reason       string  `json:"reason"` // eval-protocol requires it
+
+	Weight *float64 `json:"weight,omitempty"`
 }
 
 // MarshalJSON writes {"name": {"score": …, "is_score_valid": …, "reason": …}}.
@@ -126,7 +131,7 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(metricJSON{x.Score, x.IsScoreValid, x.Reason})
+		value, err := json.Marshal(metricJSON{x.Score, x.IsScoreValid, x.Reason, x.Weight})
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", name, err)
 		}
@@ -176,9 +181,10 @@ func parseMetric(raw json.RawMessage) (Metric, error) {
 			Score        *float64 `json:"score"`
 			IsScoreValid *bool    `json:"is_score_valid"`
 			Reason       string   `json:"reason"`
+			Weight       *float64 `json:"weight"`
 		}{}
 		err := strictjson.Unmarshal(raw, &v)
-		m := Metric{Reason: v.Reason, IsScoreValid: v.Score != nil}
+		m := Metric{Reason: v.Reason, IsScoreValid: v.Score != nil, Weight: v.Weight}
 		if v.Score != nil {
 			m.Score = *v.Score
 		}

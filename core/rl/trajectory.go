@@ -1,6 +1,10 @@
 package rl
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
 
 // StopReason says why an episode ended.
 type StopReason string
@@ -53,6 +57,11 @@ type Trajectory struct {
 	// Won is, in a measurement by a reward that compares, the share of the reference
 	// policy's episodes in the same group that have a lower score; ties count half.
 	Won *float64 `json:"won,omitempty"`
+	// GreedyScore is the episode score of a greedy episode from the same start: the
+	// baseline of the estimator remax. It is nil without one.
+	GreedyScore *float64 `json:"greedy_score,omitempty"`
+	// GreedyOutcome is the reward.Outcome of that episode, if one was played.
+	GreedyOutcome string `json:"greedy_outcome,omitempty"`
 	// Own holds columns of the row whose names Merit uses itself, if their values
 	// differ from Merit's: an id that is a number, the original object metadata,
 	// the task of a trainer's data set. Metadata consists of the columns and the
@@ -85,6 +94,23 @@ func (t *Trajectory) AssistantIndex(dst []int32) []int32 {
 		next++
 	}
 	return dst
+}
+
+// Role returns who decided at step i, of several players or agents: the role or the
+// agent in the step's info, or the name of the message with the action. It is empty
+// if nothing says it.
+func (t *Trajectory) Role(i int) string {
+	s := &t.Steps[i]
+	for _, key := range []string{"role", "agent"} {
+		var name string
+		if raw := s.Info[key]; raw != nil && strictjson.Unmarshal(raw, &name) == nil && name != "" {
+			return name
+		}
+	}
+	if n := s.MessageCount; n >= 0 && n < len(t.Messages) {
+		return t.Messages[s.MessageCount].Name
+	}
+	return ""
 }
 
 // Group is a set of trajectories from one identical start: same task, same

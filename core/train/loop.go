@@ -49,7 +49,7 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	l.cursor = run.Cursor{Seed: s.Seed, Outcomes: map[string]int{}}
 	for _, e := range advantage.Estimators() {
 		if e.Name == s.Advantage.Estimator {
-			l.s.Monitor = s.Monitor.For(e.Anchors, !e.Values && !s.Advantage.Whitens())
+			l.s.Monitor = s.Monitor.For(e.Anchors, !e.Values && !s.Advantage.Whitens() && !l.credit.NeedsGreedy())
 		}
 	}
 	spec, err := l.spec(ctx)

@@ -82,6 +82,9 @@ func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Sc
 	}
 	it.played(p)
 	l.report(it, p.Scored)
+	if err := l.compareGreedy(ctx, it, plan, p.Groups); err != nil {
+		return credit.Scored{}, err
+	}
 	if l.recorded != nil { // recordings correct for their age themselves
 		return p.Scored, nil
 	}

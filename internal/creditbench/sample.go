@@ -3,6 +3,7 @@ package creditbench
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/merit-rl/merit/core/advantage"
 )
@@ -55,8 +56,26 @@ func (w *World) sample(p Policy, e *Exact, groups, members int, r *rand.Rand) *e
 		for m := range members {
 			w.play(out, int32(g), int32(g*members+m), start, p, e, r)
 		}
+		w.compare(out, start, p, e, uint64(g))
 	}
+	score := out.rows.AddReward("score", 1)
+	copy(score, out.rows.Score)
 	return out
+}
+
+// compare gives the rows of the last group a role, which is the same for all, and the score of
+// a greedy episode from the same start.
+func (w *World) compare(out *episodes, start int, p Policy, e *Exact, group uint64) {
+	greedy := Policy{}
+	for key, chances := range p {
+		greedy[key] = make([]float64, len(chances))
+		greedy[key][slices.Index(chances, slices.Max(chances))] = 1
+	}
+	alone := new(episodes)
+	w.play(alone, 0, 0, start, greedy, e, rand.New(rand.NewPCG(uint64(out.rows.Len()), group)))
+	for len(out.rows.Role) < out.rows.Len() {
+		out.rows.Role, out.rows.Greedy = append(out.rows.Role, "agent"), append(out.rows.Greedy, alone.rows.Score[0])
+	}
 }
 
 // play adds one episode.

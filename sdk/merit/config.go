@@ -308,6 +308,9 @@ func (c *Config) problems(environment, reward bool) []error {
 	if c.Traced() && slices.ContainsFunc(c.Rewards, func(r Reward) bool { return r.Environment }) {
 		p.Invalid("rewards", "traces have no reward from an environment", "remove environment: true; without rewards, Merit uses the rewards in the traces, and the environment's reward for played episodes")
 	}
+	if c.Traced() && c.Advantage.Estimator == "remax" {
+		p.Invalid("advantage.estimator", "remax compares with a greedy episode from each start, but traces cannot be played", "use an estimator that compares the traces of a task, such as rloo")
+	}
 	if c.Policy.Plugin == "" {
 		p.Under("policy", c.Learner.Takes(c.Policy.PolicyConfig))
 	}

@@ -99,6 +99,16 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 		if err != nil {
 			return nil, err
 		}
+		if pipeline.NeedsGreedy() {
+			plan.Members, plan.Greedy, plan.Prefix = 1, true, o.Split+"-greedy-"
+			greedy, err := player.Play(ctx, plan, nil)
+			if err != nil {
+				return nil, err
+			}
+			if err := pipeline.Against(played.Groups, greedy.Scored); err != nil {
+				return nil, err
+			}
+		}
 		if err := r.credit(&pipeline, played.Scored, write); err != nil {
 			return nil, err
 		}

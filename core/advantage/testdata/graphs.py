@@ -147,6 +147,112 @@ def baseline(groups, c):
     return [[[compared(a, flat, True) for a in p] for p in g] for g in less]
 
 
+def whitened(groups, values, once):
+    """values[g][p], one for every step; each counts once an episode, or once a step."""
+    flat = [v for g, vs in zip(groups, values) for p, v in zip(g, vs) for _ in (p["states"][:1] if once else p["states"])]
+    return [[[compared(v, flat, True)] * len(p["states"]) for p, v in zip(g, vs)] for g, vs in zip(groups, values)]
+
+
+def gdpo(groups, c):
+    once = c["baseline_over"] == "trajectories"
+    sums = []
+    for g in groups:
+        total = [0.0] * len(g)
+        for name, weight in c["weights"].items():
+            if name not in g[0]["judged"]:
+                continue
+            counted = [p["judged"][name] for p in g for _ in (p["states"][:1] if once else p["states"])]
+            for k, p in enumerate(g):
+                total[k] += weight * compared(p["judged"][name], counted, True)
+        sums.append(total)
+    return whitened(groups, sums, once)
+
+
+def rae(group, c):
+    earned = []
+    for p in group:
+        earned.append({})
+        for role, r in zip(p["roles"], p["rewards"]):
+            earned[-1][role] = earned[-1].get(role, 0.0) + r
+    out = []
+    for k, p in enumerate(group):
+        others = {role: [e[role] for j, e in enumerate(earned) if j != k and role in e] for role in p["roles"]}
+        own = {role: earned[k][role] - statistics.fmean(x) if x else 0.0 for role, x in others.items()}
+        out.append([own[role] for role in p["roles"]])
+    return out
+
+
+def remax(group, c):
+    return same(group, lambda p: p["score"] - group[0]["greedy"])
+
+
+def grpo(group, c):
+    return [[episode(group, p, c["std"])] * len(p["states"]) for p in group]
+
+
+def rloo(group, c):
+    def less(k):
+        others = [q["score"] for j, q in enumerate(group) if j != k]
+        return group[k]["score"] - statistics.fmean(others) if others else 0.0
+
+    return [[less(k)] * len(p["states"]) for k, p in enumerate(group)]
+
+
+def reinforce_pp(groups, c):
+    flat = [g for group in groups for p in group for g in returns(p, c["gamma"])]
+    return [[[compared(g, flat, True) for g in returns(p, c["gamma"])] for p in group] for group in groups]
+
+
+def gae(group, c):
+    out = []
+    for p in group:
+        v = p["values"] + [0.0]
+        deltas = [r + c["gamma"] * v[t + 1] - v[t] for t, r in enumerate(p["rewards"])]
+        decay = c["gamma"] * c["lambda"]
+        out.append([sum(decay**k * x for k, x in enumerate(deltas[t:])) for t in range(len(deltas))])
+    return out
+
+
+def flow_grpo(group, c):
+    return grpo(group, {**c, "std": True})
+
+
+def hgpo(group, c):
+    """Nested groups by the last states, up to the third; a level without differences does not count."""
+    gains = [returns(p, c["gamma"]) for p in group]
+    out = []
+    for k, p in enumerate(group):
+        row = []
+        for t in range(len(p["states"])):
+            scores = [q["score"] for q in group]
+            parts = [(1.0, episode(group, p, c["std"]))] if len(set(scores)) > 1 else []
+            for j in range(1, min(3, t + 1) + 1):
+                like = [
+                    gains[m][s]
+                    for m, q in enumerate(group)
+                    for s in range(j - 1, len(q["states"]))
+                    if q["states"][s - j + 1 : s + 1] == p["states"][t - j + 1 : t + 1]
+                ]
+                if len(set(like)) > 1:
+                    parts.append((j + 1.0, compared(gains[k][t], like, c["std"])))
+            row.append(sum(w * a for w, a in parts) / sum(w for w, _ in parts) if parts else 0.0)
+        out.append(row)
+    return out
+
+
+def more(rng, groups, c):
+    """What the estimators of several rewards, roles and greedy episodes read."""
+    c["baseline_over"] = rng.choice(["trajectories", "steps"])
+    c["weights"] = {"form": rng.choice([0.25, 1.0]), "length": 0.5, "right": 1.0}
+    for g in groups:
+        names = rng.sample(sorted(c["weights"]), rng.randint(1, 3))
+        greedy = rng.random()
+        for p in g:
+            p["judged"] = {name: rng.choice([0.0, 1.0, rng.uniform(-9, 9)]) for name in names}
+            p["roles"] = [rng.choice(["buyer", "seller", "judge"]) for _ in p["states"]]
+            p["greedy"] = greedy
+
+
 def path(rng, states):
     length = rng.randint(1, 9)
     score = rng.choice([0.0, 0.0, 1.0, 1.0, 0.25, rng.random()])
@@ -218,6 +324,23 @@ def main():
             advantages = [one_group[name](g, c) for g in groups]
         write(name, c, groups, advantages)
     batches(random.Random(20261126))
+    rng = random.Random(20260105)
+    for n in range(36):
+        name = ["gdpo", "rae", "remax"][n % 3]
+        c = {"gamma": 0.95, "lambda": 0.95, "omega": 1.0, "std": n % 2 == 0, "success_score": 0.0, "distance_decay": 0.1, "distance": "next", "episode": "group", "batch": None}
+        groups = [[path(rng, ["a", "b"]) for _ in range(rng.randint(1, 6))] for _ in range(3)]
+        more(rng, groups, c)
+        advantages = gdpo(groups, c) if name == "gdpo" else [{"rae": rae, "remax": remax}[name](g, c) for g in groups]
+        write(name, c, groups, advantages)
+    older = {"grpo": grpo, "rloo": rloo, "gae": gae, "flow_grpo": flow_grpo, "lightning": grpo, "hgpo": hgpo}
+    for n in range(84):
+        name = [*older, "reinforce_pp"][n % 7]
+        c = {"gamma": rng.choice([0.5, 1.0]), "lambda": rng.choice([0.0, 0.8]), "omega": 1.0, "std": n % 2 == 0, "success_score": 0.0, "distance_decay": 0.1, "distance": "next", "episode": "group", "batch": None}
+        groups = [[path(rng, ["a", "b"]) for _ in range(rng.randint(1, 6))] for _ in range(3)]
+        for p in (p for g in groups for p in g):
+            p["values"] = [rng.uniform(-1, 1) for _ in p["states"]]
+        advantages = reinforce_pp(groups, c) if name == "reinforce_pp" else [older[name](g, c) for g in groups]
+        write(name, c, groups, advantages)
 
 
 if __name__ == "__main__":

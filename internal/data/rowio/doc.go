@@ -11,5 +11,15 @@
 // Optional: anchor (a string that replaces the observation as the key of the
 // state), scored (false = no score), valid (false = invalid action), value,
 // bootstrap (value of the state after a truncated step), terminated,
-// truncated. Other fields pass through.
+// truncated, role (a string: who decided, for rae), greedy_score (the score of a greedy
+// episode from the same start, the same in a group, or null if it has none; for remax) and
+// rewards (for gdpo). Other fields pass through.
+//
+// rewards holds the score of each of several rewards, whose weighted sum is the episode
+// score, with its weight if that is not 1:
+//
+//	"rewards": {"right": 1, "form": {"score": 0.5, "weight": 0.2}}
+//
+// The members of a group have the same rewards, and a reward has the same weight in all
+// rows. A trajectory of which one reward is null has no score.
 package rowio

@@ -29,7 +29,7 @@ func Read(name string, in io.Reader) (*Table, error) {
 // last two, it decodes numbers and booleans in the text of cells.
 func ReadFile(file *jsonl.Reader) (*Table, error) {
 	name := file.Name()
-	file.Plain("step", "reward", "episode_score", "scored", "valid", "value", "bootstrap", "terminated", "truncated")
+	file.Plain("step", "reward", "episode_score", "scored", "valid", "value", "bootstrap", "terminated", "truncated", "greedy_score", "rewards")
 	data, err := file.All(MaxBytes)
 	if err != nil {
 		return nil, err
@@ -60,6 +60,7 @@ type reader struct {
 	groups   map[string]int32
 	known    map[name]int32 // trajectories
 	members  []jsonspan.Member
+	rewards  map[string]*column
 	row      row
 	has      fields // given and not null in some row
 	valued   int    // rows with a value
@@ -80,7 +81,8 @@ func newReader(rows int) *reader {
 	r.Anchor = make([]string, 0, rows)
 	r.Scored, r.Valid = make([]bool, 0, rows), make([]bool, 0, rows)
 	r.Terminated, r.Truncated = make([]bool, 0, rows), make([]bool, 0, rows)
-	return &reader{table: t, groups: make(map[string]int32), known: make(map[name]int32)}
+	r.Role, r.Greedy = make([]string, 0, rows), make([]float64, 0, rows)
+	return &reader{table: t, groups: make(map[string]int32), known: make(map[name]int32), rewards: make(map[string]*column)}
 }
 
 func (rd *reader) line(number int, text []byte) {
@@ -138,6 +140,9 @@ func (rd *reader) append(number int, text []byte) {
 	r.Valid = append(r.Valid, x.valid)
 	r.Terminated = append(r.Terminated, x.terminated)
 	r.Truncated = append(r.Truncated, x.truncated)
+	r.Role = append(r.Role, string(x.role))
+	r.Greedy = append(r.Greedy, x.greedy)
+	rd.addRewards(number, place(number, tr.group, tr.name, x.step))
 	given := x.has &^ x.null
 	rd.has |= given
 	if given&fieldValue != 0 {

@@ -16,6 +16,9 @@ type row struct {
 	step                      int32
 	reward, score             float64
 	value, bootstrap          float64
+	role                      []byte
+	greedy                    float64
+	rewards                   []judged
 	scored                    bool
 	valid                     bool
 	terminated, truncated     bool
@@ -27,7 +30,7 @@ type row struct {
 }
 
 // fields is a set of the fields with a meaning.
-type fields uint16
+type fields uint32
 
 const (
 	fieldGroup fields = 1 << iota
@@ -43,6 +46,9 @@ const (
 	fieldBootstrap
 	fieldTerminated
 	fieldTruncated
+	fieldRole
+	fieldGreedy
+	fieldRewards
 	fieldResult // any of the fields that Write adds
 )
 
@@ -83,6 +89,12 @@ func fieldOf(key []byte) fields {
 		return fieldTerminated
 	case "truncated":
 		return fieldTruncated
+	case "role":
+		return fieldRole
+	case "greedy_score":
+		return fieldGreedy
+	case "rewards":
+		return fieldRewards
 	case "return", "episode_advantage", "step_advantage", "advantage", "anchor_group":
 		return fieldResult
 	}
@@ -91,7 +103,7 @@ func fieldOf(key []byte) fields {
 
 // parse parses the fields of line into r, and replaces its content.
 func (r *row) parse(line []byte, ms []jsonspan.Member) {
-	*r = row{valid: true, scored: true, wrong: r.wrong[:0]}
+	*r = row{valid: true, scored: true, greedy: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
 	for _, m := range ms {
 		key := line[m.KeyStart+1 : m.KeyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -131,6 +143,7 @@ func (r *row) settle() {
 		}
 		r.scored = false
 	}
+	r.settleRewards()
 	if r.null&fieldReward != 0 && r.scored {
 		r.fail("reward is null although the trajectory has a score")
 	}
@@ -174,6 +187,12 @@ func (r *row) set(f fields, key, raw []byte) {
 		r.terminated = r.truth(key, raw)
 	case fieldTruncated:
 		r.truncated = r.truth(key, raw)
+	case fieldRole:
+		r.role = r.text(key, raw)
+	case fieldGreedy:
+		r.greedy = r.number(key, raw)
+	case fieldRewards:
+		r.judge(raw)
 	}
 }
 

@@ -106,6 +106,15 @@ func TestReadNamesEveryProblem(t *testing.T) {
 		{"value in part", with(`"step":0`, `"step":0,"value":1`) + "\n" + with(`"step":0`, `"step":1`), []string{"value is given in 1 of 2 rows"}},
 		{"several", "x\n" + with(`"reward":0`, `"reward":NaN`) + "\n" + good,
 			[]string{"3 problems", "line 1: is not JSON", "line 2 (group", "line 3 (group"}},
+		{"rewards are not an object", with(`"step":0`, `"step":0,"rewards":[1]`), []string{"rewards is not an object"}},
+		{"no rewards", with(`"step":0`, `"step":0,"rewards":{}`), []string{"rewards is empty"}},
+		{"a reward twice", with(`"step":0`, `"step":0,"rewards":{"a":1,"a":2}`), []string{"rewards.a is given twice"}},
+		{"wrong rewards", with(`"step":0`, `"step":0,"rewards":{"a":"x","b":{"weight":1},"c":{"score":1,"wait":2},"d":NaN}`),
+			[]string{"rewards.a is not a number", "rewards.b has no score", `rewards.c has the unknown key "wait"; it may have score and weight`, "rewards.d is not finite"}},
+		{"two weights", with(`"step":0`, `"step":0,"rewards":{"a":{"score":1,"weight":2}}`) + "\n" + with(`"step":0`, `"step":1,"rewards":{"a":1}`),
+			[]string{`line 2 (group "g", trajectory "t", step 1): rewards.a has weight 1 here but 2 in line 1`}},
+		{"a reward without a score", with(`"step":0`, `"step":0,"scored":true,"rewards":{"a":null}`), []string{"rewards.a is null although scored is true"}},
+		{"a role that is a number", with(`"step":0`, `"step":0,"role":1`), []string{"role is not a string"}},
 		{"control characters", with(`"t"`, `"t\u001b[31m"`) + "\n" + with(`"t"`, `"t\u001b[31m"`), []string{`"t\x1b[31m"`}},
 	}
 	for _, tt := range tests {
@@ -244,4 +253,39 @@ func ExampleRead() {
 	// Output:
 	// {"group":"g","trajectory":"a","step":0,"observation":"hall","reward":1,"episode_score":1,"return":1,"episode_advantage":0.5,"step_advantage":0.5,"advantage":1,"anchor_group":0}
 	// {"group":"g","trajectory":"b","step":0,"observation":"hall","reward":0,"episode_score":0,"return":0,"episode_advantage":-0.5,"step_advantage":-0.5,"advantage":-1,"anchor_group":0}
+}
+
+// Promise: rows say what each of several rewards gave, who decided, and what a greedy episode
+// achieved; a trajectory of which a reward has no score is left out; estimators say what is
+// missing, with the line.
+func TestSeveralRewards(t *testing.T) {
+	member := func(name, more string) string {
+		return strings.Replace(good, `"trajectory":"t"`, `"trajectory":"`+name+`",`+more, 1) + "\n"
+	}
+	run := func(estimator, in string) (string, error) {
+		cfg := advantage.Default()
+		cfg.Estimator = estimator
+		var out bytes.Buffer
+		_, err := rowio.Estimate(cfg, "rows", strings.NewReader(in), &out)
+		return out.String(), err
+	}
+	three := member("a", `"rewards":{"form":{"score":1,"weight":0.5},"right":1}`) +
+		member("b", `"rewards":{"right":0,"form":{"score":0,"weight":0.5}}`) +
+		member("c", `"rewards":{"right":1,"form":null}`)
+	out, err := run("gdpo", three)
+	require.NoError(t, err)
+	lines := strings.Split(out, "\n")
+	require.Contains(t, lines[0], `"episode_advantage":1.06`)
+	require.Contains(t, lines[1], `"episode_advantage":-1.06`)
+	require.Contains(t, lines[2], `"advantage":0,`)
+	_, err = run("gdpo", member("a", `"rewards":{"right":1}`)+member("b", `"rewards":{"right":1,"form":0}`))
+	require.ErrorContains(t, err, `line 2 (group "g", trajectory "b", step 0): reward "form" is given for some members of the group only`)
+	_, err = run("gdpo", good)
+	require.ErrorContains(t, err, "estimator gdpo needs the score of each reward")
+
+	out, err = run("remax", member("a", `"greedy_score":0.25`)+member("b", `"greedy_score":0.25`))
+	require.NoError(t, err)
+	require.Contains(t, out, `"advantage":0.75`)
+	_, err = run("rae", member("a", `"role":"buyer"`)+member("b", `"role":null`))
+	require.ErrorContains(t, err, `line 2 (group "g", trajectory "b", step 0): there is no role`)
 }

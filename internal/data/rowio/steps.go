@@ -22,6 +22,13 @@ func (rd *reader) finish() {
 	if rd.has&fieldTruncated == 0 {
 		r.Truncated = nil
 	}
+	if rd.has&fieldRole == 0 {
+		r.Role = nil
+	}
+	if rd.has&fieldGreedy == 0 {
+		r.Greedy = nil
+	}
+	rd.finishRewards()
 }
 
 // checkSteps reports duplicate and missing steps, and steps after the end of a trajectory,

@@ -32,6 +32,7 @@ func (b *Batch) explain(row int) *Explanation {
 		e.Return = b.returnOf(row)
 		e.Episode, e.StepTerm = b.episodeTerm(row), b.stepTerm(row)
 		e.Levels, e.Deltas = b.levels(row, e.Episode), b.deltas(row)
+		e.Rewards = b.judged(row)
 		e.GainTerm, e.Graph, e.Edges = b.gainTerm(row), b.graphOf(row), b.edges(row)
 		e.Anchor = b.anchor(row)
 		e.Others = b.underOtherSettings(row)
@@ -57,7 +58,7 @@ func (b *Batch) explainMembers() []Member {
 		if b.Rows.Step[i] == 0 && b.member(i) >= 0 {
 			score := b.Rows.Score[i]
 			all[t].Score = &score
-			if b.episodeTerm(i) != nil {
+			if b.episodeTerm(i) != nil || b.Config.Estimator == "gdpo" {
 				a := b.Result.Episode[i]
 				all[t].Advantage = &a
 			}
@@ -149,6 +150,10 @@ func (b *Batch) narrow(row *int) *Batch {
 	out.Rows.Anchor, out.Rows.Scored, out.Rows.Valid = pick(in.Anchor, rows), pick(in.Scored, rows), pick(in.Valid, rows)
 	out.Rows.Value, out.Rows.Bootstrap = pick(in.Value, rows), pick(in.Bootstrap, rows)
 	out.Rows.Terminated, out.Rows.Truncated = pick(in.Terminated, rows), pick(in.Truncated, rows)
+	out.Rows.Role, out.Rows.Greedy = pick(in.Role, rows), pick(in.Greedy, rows)
+	for _, r := range in.Rewards {
+		copy(out.Rows.AddReward(r.Name, r.Weight), pick(r.Score, rows))
+	}
 	out.actions, out.saved = pick(b.actions, rows), pick(b.saved, rows)
 	_ = out.estimate("") // an estimator that accepts the batch accepts a part of it
 	return out

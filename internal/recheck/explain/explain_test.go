@@ -15,17 +15,27 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/explain"
 )
 
+// What the estimators of several rewards and of greedy episodes read.
+var (
+	weights = [2]float64{1, 0.25}
+	greedy  = 0.75
+)
+
 // walk returns a trajectory of the group that visits states and gets its reward at the end.
 func walk(id string, score float64, states ...string) *rl.Trajectory {
 	t := &rl.Trajectory{
 		ID: "train-7-g0-" + id, Group: "train-7-g0", Outcome: "scored", StopReason: rl.StopTerminated,
-		Evaluation: &rl.EvaluateResult{Score: score, IsScoreValid: true},
-		Messages:   []rl.Message{{Role: rl.RoleUser, Content: rl.Text(states[0])}},
+		Evaluation: &rl.EvaluateResult{Score: score, IsScoreValid: true, Metrics: rl.Metrics{
+			{Name: "right", Score: score, IsScoreValid: true, Weight: &weights[0]},
+			{Name: "short", Score: float64(10 - len(states)), IsScoreValid: true, Weight: &weights[1]},
+		}},
+		GreedyScore: &greedy,
+		Messages:    []rl.Message{{Role: rl.RoleUser, Content: rl.Text(states[0])}},
 	}
 	for i, s := range states {
 		value := 0.25 * float64(i)
 		t.Steps = append(t.Steps, rl.Step{Index: i, MessageCount: 1 + 2*i, Anchor: s, Action: rl.Action{Text: fmt.Sprint("to ", i)}, ActionValid: true, Value: &value})
-		t.Messages = append(t.Messages, rl.Message{Role: rl.RoleAssistant, Content: rl.Text("go")}, rl.Message{Role: rl.RoleUser, Content: rl.Text("after " + s)})
+		t.Messages = append(t.Messages, rl.Message{Role: rl.RoleAssistant, Name: []string{"guest", "host"}[i%2], Content: rl.Text("go")}, rl.Message{Role: rl.RoleUser, Content: rl.Text("after " + s)})
 	}
 	return t
 }
@@ -78,6 +88,15 @@ func parts(e *explain.Explanation) float64 {
 		return e.Episode.Value + e.Config.Omega*e.StepTerm.Value
 	case "g2po":
 		return e.Episode.Value + e.Config.Omega*(e.StepTerm.Value+e.GainTerm.Value)
+	case "gdpo":
+		sum := -e.Return.Penalty
+		for _, r := range e.Rewards {
+			sum += r.Weight * r.Value
+		}
+		if sum-e.StepTerm.Of > 1e-12 || e.StepTerm.Of-sum > 1e-12 {
+			return math.NaN()
+		}
+		return e.StepTerm.Value
 	case "gagpo", "reinforce_pp_baseline":
 		return e.StepTerm.Value
 	case "gigpo":
@@ -185,7 +204,7 @@ func TestByHand(t *testing.T) {
 			require.InDelta(t, 0.5/(0.5+1e-6), o.Advantage, 1e-15)
 		}
 	}
-	require.Len(t, names, 8)
+	require.Len(t, names, 11)
 	require.Contains(t, fmt.Sprint(b.Explain(3).Notes), "the action was invalid: 0.1")
 	require.Contains(t, fmt.Sprint(b.Explain(4).Notes), "truncated here")
 	require.Contains(t, fmt.Sprint(b.Explain(7).Notes), "no other step of the group saw this state")

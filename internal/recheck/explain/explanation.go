@@ -28,6 +28,7 @@ type Explanation struct {
 	Anchor   *Anchor  `json:"anchor,omitempty"`    // nil = the steps have no anchors
 	StepTerm *Term    `json:"step_term,omitempty"` // A_S; nil = the estimator has none, or it is in Levels or Deltas
 	Levels   []Level  `json:"levels,omitempty"`    // hgpo
+	Rewards  []Judged `json:"rewards,omitempty"`   // gdpo: the parts of A_E
 	Deltas   []Delta  `json:"deltas,omitempty"`    // gae and gagpo, from the step to the end of its trajectory
 	GainTerm *Term    `json:"gain_term,omitempty"` // g2po: the second part of A_S
 	Graph    *Graph   `json:"graph,omitempty"`     // graphgpo, g2po and gagpo

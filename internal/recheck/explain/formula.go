@@ -24,6 +24,10 @@ func (e *Explanation) Sum() string {
 		return "the weighted mean of the levels"
 	case c.Estimator == "gagpo":
 		return "(A_S − mean of the group) / F, A_S the sum of (γλ)^k (r + γ V' − V) over the steps from here"
+	case c.Estimator == "gdpo":
+		return "(A_E − mean) / deviation of the batch, A_E the weighted sum of the rewards, each compared by itself"
+	case c.Estimator == "rae":
+		return "A_E of the role in this trajectory, the same for all steps of the role"
 	case c.Estimator == "reinforce_pp_baseline":
 		return "(A_E − mean) / deviation of the batch"
 	case c.Estimator == whitening:
@@ -54,7 +58,7 @@ func (e *Explanation) StepOf() string {
 		return "V'"
 	case "gagpo":
 		return "A_S"
-	case "reinforce_pp_baseline":
+	case "reinforce_pp_baseline", "gdpo":
 		return "A_E"
 	}
 	return "G"

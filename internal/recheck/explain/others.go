@@ -55,6 +55,9 @@ func alternatives(c advantage.Config) (all []other) {
 		c.Estimator, c.Normalization = "grpo", advantage.MeanNorm
 	})
 	add("rloo: against the other members", func(c *advantage.Config) { c.Estimator = "rloo" })
+	add("gdpo: each reward by itself", func(c *advantage.Config) { c.Estimator = "gdpo" })
+	add("rae: role by role", func(c *advantage.Config) { c.Estimator = "rae" })
+	add("remax: against the greedy episode", func(c *advantage.Config) { c.Estimator = "remax" })
 	add("gae: against the critic", func(c *advantage.Config) { c.Estimator = "gae" })
 	return all
 }

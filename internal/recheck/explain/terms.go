@@ -39,8 +39,12 @@ func (b *Batch) episodeTerm(row int) *Term {
 	group, votes, score := b.columns()
 	among := "scores"
 	switch c.Estimator {
-	case "gae", "gagpo", whitening:
+	case "gae", "gagpo", "gdpo", whitening:
 		return nil
+	case "rae":
+		return b.roleTerm(row)
+	case "remax":
+		return b.greedyTerm(row)
 	case "flow_grpo":
 		n.Normalization = advantage.MeanStdNorm
 	case "rloo":
@@ -65,10 +69,7 @@ func (b *Batch) episodeTerm(row int) *Term {
 	switch {
 	case s.N < 2:
 	case c.Estimator == "rloo":
-		k := float64(s.N)
-		t.Divisor = (k - 1) / k
-		t.Value *= k / (k - 1)
-		t.Rule = fmt.Sprintf("minus the mean of the other %d scores, which is n/(n−1) times the difference from the mean of all", s.N-1)
+		return b.againstOthers(score[row], s, among)
 	case c.Estimator == "maxrl" && s.Mean > 0:
 		t.Divisor, t.Value = s.Mean, t.Value/s.Mean
 		t.Rule = fmt.Sprintf("minus the mean of %d scores, divided by that mean", s.N)
@@ -116,7 +117,7 @@ func (b *Batch) stepTerm(row int) *Term {
 		n := norm(b.Config)
 		n.Singleton = advantage.SingletonZero
 		return compared(b.Result.Step[row], advantage.Spreads(b.Result.Step, group, nil)[group[row]], n, "steps of the group")
-	case whitening, "reinforce_pp_baseline":
+	case whitening, "reinforce_pp_baseline", "gdpo":
 		x, what := b.Result.Return, "returns of the batch"
 		if b.Config.Estimator != whitening {
 			x, what = b.Result.Episode, "differences of the batch"

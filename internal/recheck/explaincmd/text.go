@@ -114,7 +114,11 @@ func (p *printer) state(e *explain.Explanation) {
 	p.title("from this step on")
 	p.line("%s   %s", e.Return.Formula(e.Config.Gamma), p.style.Dim(e.NextIs()))
 	if a := e.Anchor; a != nil {
-		p.anchor(a, e.StepOf())
+		of := e.StepOf()
+		if of == "A_E" { // peers do not show A_E, but their returns
+			of = "G"
+		}
+		p.anchor(a, of)
 	}
 	p.graph(e)
 	p.term(e.StepName(), e.StepOf(), e.StepTerm)
@@ -194,6 +198,14 @@ func (p *printer) anchor(a *explain.Anchor, of string) {
 
 // parts prints the terms of estimators that have more than two.
 func (p *printer) parts(e *explain.Explanation) {
+	if len(e.Rewards) > 0 {
+		p.title("rewards: each compared with the group by itself")
+		t := terminal.Table{Head: []string{"reward", "R_k", "mean", "A_k", "weight", ""}}
+		for _, r := range e.Rewards {
+			t.Add(terminal.Clean(r.Name), explain.Number(r.Of), explain.Number(r.Mean), explain.Signed(r.Value), explain.Number(r.Weight), r.Rule)
+		}
+		p.table(t)
+	}
 	if len(e.Levels) > 0 {
 		p.title("levels: steps that agree in more and more states")
 		t := terminal.Table{Head: []string{"states", "steps", "mean", "A_j", "weight", ""}}

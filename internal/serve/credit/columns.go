@@ -17,7 +17,7 @@ import (
 var (
 	inputs = []string{
 		"group", "trajectory", "step", "observation", "reward", "episode_score",
-		"anchor", "scored", "valid", "value", "bootstrap", "terminated", "truncated",
+		"anchor", "scored", "valid", "value", "bootstrap", "terminated", "truncated", "role", "greedy_score", "rewards",
 	}
 	results = []string{"return", "episode_advantage", "step_advantage", "advantage", "anchor_group"}
 )

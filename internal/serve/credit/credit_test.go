@@ -140,7 +140,7 @@ func TestBadRequests(t *testing.T) {
 		{`{"config":{"gamma":"1"},"rows":[]}`, fault.Invalid, []string{"config.gamma: must not be a string"}},
 		{`{"config":{"gamma":2,"estimator":"ppo"},"groups":[]}`, fault.Invalid, []string{`config.estimator: "ppo" is not allowed`, "config.gamma: 2 is not allowed"}},
 		{`{"columns":[]}`, fault.Invalid, []string{"columns: must be an object, not an array"}},
-		{`{"columns":{"rewards":[]}}`, fault.Invalid, []string{"columns.rewards: is not a field"}},
+		{`{"columns":{"scores":[]}}`, fault.Invalid, []string{"columns.scores: is not a field"}},
 		{`{"columns":{"group":[1],"step":[0,1],"reward":1}}`, fault.Invalid, []string{"columns.step: has 2 rows, but columns.group has 1", "columns.reward: must be an array, not a number"}},
 		{`{"columns":{"group":[]}}`, fault.Invalid, []string{"columns: the columns have no rows"}},
 		{`{"columns":{"group":[1]}}`, fault.Invalid, []string{"trajectory is missing"}},

@@ -42,7 +42,10 @@ def advantages(
             ``step`` (from 0), ``observation`` (a text), ``reward``, ``episode_score``
             (``None`` without a score), and optionally ``anchor`` (a text that identifies
             the state instead of ``observation``), ``scored``, ``valid``, ``value``,
-            ``bootstrap``, ``terminated`` and ``truncated``.
+            ``bootstrap``, ``terminated``, ``truncated``, ``role`` (who decided, for
+            ``rae``), ``greedy_score`` (of a greedy episode from the same start, for
+            ``remax``) and ``rewards`` (for ``gdpo``: the score of each reward by its name,
+            or a dict of its ``score`` and ``weight``).
         columns: the same as one list or numpy array per name, each of shape [steps].
             NaN in ``reward`` or ``episode_score`` means that there is none.
         server, key: as for ``Reward``.

@@ -24,12 +24,19 @@ OUTCOMES = (
 )
 
 
-class Metric(TypedDict):
-    """A named number that a reward reports besides the score. Ignore ``score`` unless ``is_score_valid``."""
-
+class _Measured(TypedDict):
     score: float
     is_score_valid: bool
     reason: str
+
+
+class Metric(_Measured, total=False):
+    """A named number that a reward reports besides the score. Ignore ``score`` unless ``is_score_valid``.
+
+    One with a ``weight`` is one of several rewards, whose weighted sum is the score.
+    """
+
+    weight: float
 
 
 class _Step(TypedDict):
