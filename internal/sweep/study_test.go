@@ -55,15 +55,19 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, 2, plan[2].Config.Train.Iterations)
 }
 
-// Promise: the study that is shown is in order, with each configuration that it
-// makes.
-func TestExampleStudy(t *testing.T) {
-	s, err := sweep.Load(filepath.Join(testneeds.Root(), "examples/study/gigpo.yaml"))
-	require.NoError(t, err)
-	plan, err := s.Plan()
-	require.NoError(t, err)
-	require.Len(t, plan, 3*8*10+9*5)
-	require.NoError(t, sweeppage.Write(filepath.Join(t.TempDir(), "page.md"), s.Page, must(sweep.Read(s, plan, t.TempDir()))))
+// Promise: the studies that are shown are in order, with each configuration that they
+// make, and their pages can be written before the first run.
+func TestExampleStudies(t *testing.T) {
+	for name, runs := range map[string]int{"gigpo": 3*8*10 + 9*5, "batch": 2 * 4 * 10} {
+		s, err := sweep.Load(filepath.Join(testneeds.Root(), "examples/study", name+".yaml"))
+		require.NoError(t, err)
+		_, err = s.Tuning()
+		require.NoError(t, err)
+		plan, err := s.Plan()
+		require.NoError(t, err)
+		require.Len(t, plan, runs)
+		require.NoError(t, sweeppage.Write(filepath.Join(t.TempDir(), "page.md"), s.Page, must(sweep.Read(s, plan, t.TempDir()))))
+	}
 }
 
 func must[T any](x T, err error) T {
