@@ -63,12 +63,12 @@ const DefaultInvalidActionPenalty = 0.1
 // Config selects an estimator and its settings.
 type Config struct {
 	// Estimator computes the advantages.
-	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo,enum=graphgpo,enum=g2po,enum=gagpo,enum=opo,enum=maxrl,enum=grpo_passk,enum=reinforce_pp_baseline,enum=gdpo,enum=rae,enum=remax"`
+	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo,enum=graphgpo,enum=tigpo,enum=g2po,enum=gagpo,enum=opo,enum=maxrl,enum=grpo_passk,enum=reinforce_pp_baseline,enum=gdpo,enum=rae,enum=remax"`
 	// Gamma is the discount factor γ.
 	Gamma float64 `yaml:"gamma" json:"gamma" jsonschema:"minimum=0,maximum=1"`
 	// Lambda is the λ of gae and gagpo.
 	Lambda float64 `yaml:"lambda" json:"lambda" jsonschema:"minimum=0,maximum=1"`
-	// Omega is the weight ω of the step advantage in gigpo, graphgpo and g2po.
+	// Omega is the weight ω of the step advantage in gigpo, graphgpo, tigpo and g2po.
 	Omega float64 `yaml:"omega" json:"omega" jsonschema:"minimum=0,maximum=1e6"`
 	// Normalization is what relative advantages are divided by: 1 (mean_norm), or the
 	// standard deviation plus epsilon (mean_std_norm). Estimators whose formula names its
@@ -80,10 +80,10 @@ type Config struct {
 	// Singleton is the episode advantage of a group that has only one trajectory:
 	// zero, or its raw score.
 	Singleton Singleton `yaml:"singleton" json:"singleton" jsonschema:"enum=zero,enum=raw"`
-	// Combine is how gigpo, graphgpo and g2po join the episode advantage and the step advantage: sum
+	// Combine is how gigpo, graphgpo, tigpo and g2po join the episode advantage and the step advantage: sum
 	// is A_E + ω A_S, convex is ω A_E + (1−ω) A_S.
 	Combine Combination `yaml:"combine" json:"combine" jsonschema:"enum=sum,enum=convex"`
-	// Episode is what the episode advantage of gigpo, graphgpo and g2po compares: the score
+	// Episode is what the episode advantage of gigpo, graphgpo, tigpo and g2po compares: the score
 	// of the episode with its group (group), or the return of the step with the whole
 	// batch, which is reinforce_pp (batch).
 	Episode string `yaml:"episode" json:"episode" jsonschema:"enum=group,enum=batch"`
@@ -99,15 +99,19 @@ type Config struct {
 	History int `yaml:"history" json:"history" jsonschema:"minimum=0,maximum=64"`
 	// HistoryExponent is the exponent α of the level weights in hgpo.
 	HistoryExponent float64 `yaml:"history_exponent" json:"history_exponent" jsonschema:"minimum=0,maximum=16"`
-	// SuccessScore is the score above which graphgpo takes a trajectory that was not
+	// SuccessScore is the score above which graphgpo and tigpo take a trajectory that was not
 	// truncated for a success.
 	SuccessScore float64 `yaml:"success_score" json:"success_score"`
-	// DistanceDecay is the factor by which graphgpo values a state less for each step
+	// DistanceDecay is the factor by which graphgpo and tigpo value a state less for each step
 	// that it is further from a success.
 	DistanceDecay float64 `yaml:"distance_decay" json:"distance_decay" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" hint:"use a number between 0 and 1, such as 0.1"`
-	// Distance is what graphgpo values a step by: the distance that remains after it
+	// Distance is what graphgpo and tigpo value a step by: the distance that remains after it
 	// (next), or the change of the distance (progress).
 	Distance string `yaml:"distance" json:"distance" jsonschema:"enum=next,enum=progress"`
+	// KeptEdges is how many edges tigpo keeps of the graphs of earlier updates. Beyond, the
+	// edges that were not taken for the longest time leave. One edge needs about 100 bytes
+	// of memory and 10 in a checkpoint.
+	KeptEdges int `yaml:"kept_edges" json:"kept_edges" jsonschema:"minimum=0,maximum=100000000"`
 }
 
 // Default returns GiGPO as Merit runs it: γ 0.95, ω 1, no division by the
@@ -116,7 +120,7 @@ func Default() Config {
 	return Config{
 		Estimator: "gigpo", Gamma: 0.95, Lambda: 0.95, Omega: 1,
 		Normalization: MeanNorm, BaselineOver: OverTrajectories, Singleton: SingletonZero, Combine: CombineSum, Episode: episodeGroup,
-		Epsilon: 1e-6, History: 2, HistoryExponent: 1, DistanceDecay: 0.1, Distance: distanceNext,
+		Epsilon: 1e-6, History: 2, HistoryExponent: 1, DistanceDecay: 0.1, Distance: distanceNext, KeptEdges: 100_000,
 	}
 }
 

@@ -32,6 +32,7 @@ func Estimators() []Estimator {
 		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, false, false, lightning},
 		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, false, false, hgpo},
 		{"graphgpo", "how near a step leads to a success of any member, among the steps from its state (GraphGPO, arXiv 2605.26684)", true, false, false, true, graphGPO},
+		{"tigpo", "graphgpo on the steps of the group and of earlier iterations that began alike (after TIGPO, arXiv 2609.03383)", true, false, false, true, graphGPO},
 		{"g2po", "what the next state is worth, by the mean outcome of all visits, in the state and in the group (G2PO, arXiv 2606.22995)", true, false, false, true, g2po},
 		{"gagpo", "gae with the mean return from a state as its value, compared in the group (GAGPO, arXiv 2605.13217)", true, false, false, false, gagpo},
 		{"opo", "episode score against the mean weighted by length (OPO, arXiv 2505.23585)", false, false, false, false, opo},

@@ -26,6 +26,11 @@ type Rows struct {
 	Role       []string  // optional: who decided, of several players or agents
 	Greedy     []float64 // optional: episode score of a greedy episode from the group's start, the same in the whole group; NaN = it has none
 	Rewards    []reward  // optional: see AddReward
+
+	// Optional, for tigpo: steps of earlier updates that lead on from the row's state. KeptSteps
+	// is their number, 0 for none; KeptTo is a row of the same group that saw the state they lead
+	// to, below 0 for a success.
+	KeptSteps, KeptTo []int32
 }
 
 // reward is one of several rewards of an episode, before they are added up.
@@ -84,6 +89,8 @@ func (r *Rows) check() error {
 	for _, x := range r.Rewards {
 		optional("reward "+x.Name, true, len(x.Score))
 	}
+	optional("kept steps", r.KeptSteps != nil, len(r.KeptSteps))
+	optional("kept to", r.KeptSteps != nil, len(r.KeptTo))
 	for i := range r.Reward {
 		if !r.scored(i) {
 			continue
@@ -94,11 +101,20 @@ func (r *Rows) check() error {
 		if !finite(r.Score[i]) {
 			return &RowError{i, fmt.Sprintf("episode score is %v", r.Score[i])}
 		}
+		if r.KeptSteps != nil && !r.continues(i) {
+			return &RowError{i, fmt.Sprintf("%d kept steps lead to row %d, but a row of its group with a score is needed", r.KeptSteps[i], r.KeptTo[i])}
+		}
 	}
 	return nil
 }
 
 func (r *Rows) scored(i int) bool { return r.Scored == nil || r.Scored[i] }
+
+// continues reports whether the kept steps of row i are none, or lead somewhere.
+func (r *Rows) continues(i int) bool {
+	n, to := r.KeptSteps[i], int(r.KeptTo[i])
+	return n == 0 || n > 0 && n <= maxDistance && (to < 0 || to < r.Len() && r.Group[to] == r.Group[i] && r.scored(to))
+}
 
 // bootstraps reports whether the value after row i counts: only if the step
 // was truncated and did not terminate.

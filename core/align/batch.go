@@ -99,6 +99,13 @@ func (b *Batch) Write(r *advantage.Result) {
 			Advantage:        r.Advantage[i],
 			AnchorGroup:      int(r.AnchorGroup[i]),
 		}
+		if b.Rows.KeptSteps != nil {
+			credits[i].KeptSteps = int(b.Rows.KeptSteps[i])
+			if to := b.Rows.KeptTo[i]; credits[i].KeptSteps > 0 && to >= 0 {
+				group := int(r.AnchorGroup[to])
+				credits[i].KeptTo = &group
+			}
+		}
 		s.Credit = &credits[i]
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/keptgraph"
 )
 
 // Pipeline holds everything but the episodes that credit depends on. It is safe
@@ -25,6 +26,9 @@ type Pipeline struct {
 	// Advantage selects the estimator. If it is nil, only episodes are scored:
 	// their steps get rewards but no credit.
 	Advantage *advantage.Config
+	// Kept are the graphs of earlier updates, for tigpo; nil for other estimators. Assign reads
+	// them, and does not add the batch.
+	Kept *keptgraph.Graph
 }
 
 // Scored is groups with an evaluation for each of their trajectories, in
@@ -38,6 +42,7 @@ type Scored struct {
 type Batch struct {
 	align.Batch
 	Credit advantage.Result // without rows if there is no estimator
+	Kept   keptgraph.Counts // before the batch is added
 
 	Aligning time.Duration // wall clock of the alignment, for reports only
 }
@@ -74,6 +79,7 @@ func (p *Pipeline) Assign(s Scored) (*Batch, error) {
 	}
 	b.Aligning = time.Since(began)
 	if p.Advantage != nil {
+		b.Kept = p.Kept.Reach(&b.Rows, nil)
 		if err := advantage.Estimate(*p.Advantage, &b.Rows, &b.Credit); err != nil {
 			return nil, &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Numeric, What: "cannot compute the advantages", Err: err,

@@ -177,6 +177,10 @@ type Credit struct {
 	StepAdvantage    float64 `json:"step_advantage"`    // A_S
 	Advantage        float64 `json:"advantage"`         // A
 	AnchorGroup      int     `json:"anchor_group"`      // cluster number within the batch
+	// Of tigpo: how many steps of earlier updates lead on from the state, and the anchor group of
+	// the state that they lead to; nil = a success.
+	KeptSteps int  `json:"kept_steps,omitempty"`
+	KeptTo    *int `json:"kept_to,omitempty"`
 }
 
 // Action is what the policy chose. Kind is which of the other fields holds it.

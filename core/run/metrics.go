@@ -122,6 +122,12 @@ type Advantage struct {
 	// Moments are those of the batch that an estimator used for whitening; nil
 	// means that the advantages of a group depend on that group alone.
 	Moments *Moments `json:"moments,omitempty"`
+	// Of tigpo.
+	KeptEdges     int     `json:"kept_edges,omitempty"`      // edges that the kept graphs had for this iteration
+	KeptStarts    int     `json:"kept_starts,omitempty"`     // starts with a kept graph
+	RevisitRate   float64 `json:"revisit_rate,omitempty"`    // share of groups whose start had one
+	KeptStepShare float64 `json:"kept_step_share,omitempty"` // share of steps from whose state kept edges shorten the way to a success
+	KeptForgotten int     `json:"kept_forgotten,omitempty"`  // edges that left after this iteration, because there were too many
 }
 
 // Moments describe the values of a batch, to the last bit.

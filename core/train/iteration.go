@@ -22,6 +22,7 @@ type iteration struct {
 	starts run.EpisodeStarts // where its episodes began
 	stale  staleness         // which of them were too old to learn from
 	kept   []*rl.Trajectory  // the episodes that trajectories/ keeps
+	batch  *credit.Batch     // nil if the iteration learned nothing
 
 	// Times are written only to "time" fields.
 	begin, last time.Time
@@ -59,6 +60,7 @@ func (it *iteration) played(p *Played) {
 // statistics. played is the number of collected episodes, including those that
 // dropped as stale or resampled away.
 func (it *iteration) learned(b *credit.Batch, played int, c Config, u *policy.Stats) {
+	it.batch = b
 	it.line.Rollout = rolloutMetrics(b, played, c)
 	it.stale.describe(it.line.Rollout)
 	it.line.Outcomes = map[string]int{}
@@ -113,8 +115,16 @@ func advantageMetrics(b *credit.Batch) *run.Advantage {
 	if w := b.Credit.Moments; w.N > 0 {
 		m.Moments = &run.Moments{N: w.N, Mean: w.Mean, Deviation: w.Deviation}
 	}
+	m.KeptEdges, m.KeptStarts, m.RevisitRate = b.Kept.Edges, b.Kept.Starts, ratio(b.Kept.Revisited, st.Groups)
+	shortened := 0
+	for _, n := range b.Rows.KeptSteps {
+		shortened += int(min(n, 1))
+	}
+	m.KeptStepShare = ratio(shortened, len(scored))
 	if len(scored) > 1 {
 		m.Mean, m.Std = stat.MeanStdDev(scored, nil)
 	}
 	return m
 }
+
+func ratio(part, whole int) float64 { return float64(part) / float64(max(whole, 1)) }

@@ -109,8 +109,35 @@ func (e stdoutEvents) Iterated(run.Iteration, int) { e.event() }
 // directory is taken at every event of a run, and every third is resumed.
 func TestEveryMomentCanBeResumed(t *testing.T) {
 	testneeds.NotShort(t)
+	everyMoment(t, adapting())
+}
+
+// Promise: the same for tigpo, whose graphs of earlier updates are in the checkpoint, and forget.
+func TestEveryMomentOfAKeptGraphCanBeResumed(t *testing.T) {
+	testneeds.NotShort(t)
+	s := adapting()
+	s.Advantage.Estimator, s.Advantage.KeptEdges = "tigpo", 100
+	whole := everyMoment(t, s)
+	metrics, err := run.ReadMetrics(whole)
+	require.NoError(t, err)
+	last := metrics[len(metrics)-1].Advantage
+	require.LessOrEqual(t, last.KeptEdges, 100)
+	require.Positive(t, last.KeptEdges)
+	forgotten, revisited, used := 0, 0.0, 0.0
+	for _, it := range metrics[1:] {
+		forgotten += it.Advantage.KeptForgotten
+		revisited, used = revisited+it.Advantage.RevisitRate, used+it.Advantage.KeptStepShare
+	}
+	require.Positive(t, forgotten)
+	require.Positive(t, revisited)
+	require.Positive(t, used)
+}
+
+// everyMoment compares a whole run with runs that are resumed from copies of it, and returns the
+// directory of the whole one.
+func everyMoment(t *testing.T, s train.Settings) string {
 	whole := t.TempDir()
-	_, err := trainIn(t.Context(), t, whole, adapting(), deps(), false)
+	_, err := trainIn(t.Context(), t, whole, s, deps(), false)
 	require.NoError(t, err)
 	want := bytesOf(t, whole)
 
@@ -118,7 +145,7 @@ func TestEveryMomentCanBeResumed(t *testing.T) {
 	d := deps()
 	snapshots := &copier{t: t, from: path, to: copies, every: 3}
 	d.Progress = snapshots
-	_, err = trainIn(t.Context(), t, path, adapting(), d, false)
+	_, err = trainIn(t.Context(), t, path, s, d, false)
 	require.NoError(t, err)
 	require.Greater(t, len(snapshots.taken), 10)
 	for i, moment := range snapshots.taken {
@@ -126,10 +153,11 @@ func TestEveryMomentCanBeResumed(t *testing.T) {
 			appendTo(t, filepath.Join(moment, run.MetricsFile), `{"iteration":99,"env_st`)
 			appendTo(t, filepath.Join(moment, run.Trajectories, run.TrainTrajectories), "\x28\xb5\x2f\xfd\x04\x58")
 		}
-		_, err := trainIn(t.Context(), t, moment, adapting(), deps(), true)
+		_, err := trainIn(t.Context(), t, moment, s, deps(), true)
 		require.NoError(t, err)
 		requireSame(t, want, bytesOf(t, moment))
 	}
+	return whole
 }
 
 type copier struct {

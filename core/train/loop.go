@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/base/sampling"
+	"github.com/merit-rl/merit/internal/keptgraph"
 )
 
 // loop is a run in progress.
@@ -45,7 +46,7 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	l := &loop{s: s, deps: deps, dir: dir, seed: rl.Seed(s.Seed)}
 	l.scoring = credit.Pipeline{Rewards: reward.NewPool(deps.Rewards, s.Rollout.Parallel), Align: s.Align}
 	l.credit = l.scoring
-	l.credit.Advantage = &l.s.Advantage
+	l.credit.Advantage, l.credit.Kept = &l.s.Advantage, keptgraph.New(s.Advantage)
 	l.cursor = run.Cursor{Seed: s.Seed, Outcomes: map[string]int{}}
 	for _, e := range advantage.Estimators() {
 		if e.Name == s.Advantage.Estimator {
@@ -136,11 +137,12 @@ func LearnerState(c *run.Checkpoint) ([]byte, error) {
 	return data, nil
 }
 
-// The sections of a checkpoint: the states of the learner and of the sampler, if there is
-// one.
+// The sections of a checkpoint: the states of the learner, of the sampler and of the kept
+// graphs of tigpo, if there are any.
 const (
 	learnerSection = "learner"
 	samplerSection = "sampler"
+	keptSection    = "kept_graph"
 )
 
 func (l *loop) checkpoint(ctx context.Context) error {
@@ -151,6 +153,9 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	c := &run.Checkpoint{Cursor: l.cursor, Sections: []run.Section{{Name: learnerSection, Data: state}}}
 	if l.sampler != nil {
 		c.Sections = append(c.Sections, run.Section{Name: samplerSection, Data: l.sampler.State()})
+	}
+	if l.credit.Kept != nil {
+		c.Sections = append(c.Sections, run.Section{Name: keptSection, Data: l.credit.Kept.Bytes()})
 	}
 	return l.dir.SaveCheckpoint(c, l.s.Train.Keep)
 }
@@ -164,6 +169,22 @@ func (l *loop) load(ctx context.Context, c *run.Checkpoint) error {
 	return l.learner.Load(ctx, state)
 }
 
+// restoreKept restores the kept graphs from a checkpoint of the run.
+func (l *loop) restoreKept(c *run.Checkpoint) error {
+	if l.credit.Kept == nil {
+		return nil
+	}
+	data, _ := c.Section(keptSection)
+	err := l.credit.Kept.Restore(data)
+	if err == nil {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it does not contain the kept graphs of tigpo", Err: err,
+		Hint: "train again in a new directory: another version of Merit wrote this checkpoint",
+	}
+}
+
 // reset puts the learner into the state that the run starts from.
 func (l *loop) reset(ctx context.Context) error {
 	if l.deps.Start == nil {
@@ -174,7 +195,7 @@ func (l *loop) reset(ctx context.Context) error {
 
 // restore restores the state of the loop from a checkpoint.
 func (l *loop) restore(ctx context.Context, c *run.Checkpoint) error {
-	if err := errors.Join(l.load(ctx, c), l.restoreSampler(c)); err != nil {
+	if err := errors.Join(l.load(ctx, c), l.restoreSampler(c), l.restoreKept(c)); err != nil {
 		return err
 	}
 	var err error

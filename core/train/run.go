@@ -148,6 +148,9 @@ func (l *loop) record(ctx context.Context, it *iteration) error {
 	if line.Time.Collect > 0 && line.Rollout != nil {
 		line.Time.StepsPerSecond = float64(line.Rollout.Steps) / line.Time.Collect
 	}
+	if it.batch != nil {
+		line.Advantage.KeptForgotten = l.credit.Kept.Add(&it.batch.Rows, nil)
+	}
 	if err := l.dir.Record(*line); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/internal/keptgraph"
 )
 
 // Settings of the training: a table of preferences, one for each view and action, without a
@@ -34,13 +35,16 @@ func (w *World) learn(ctx context.Context, e Estimator, members int, r *rand.Ran
 	}
 	var out Learned
 	var result advantage.Result
+	kept := keptgraph.New(e.Config)
 	exact := w.Solve(p)
 	for steps := 0; steps < budget; {
 		played := w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
+		kept.Reach(&played.rows, nil)
 		advantages, err := e.estimate(ctx, &played.rows, &result)
 		if err != nil {
 			return out, err
 		}
+		kept.Add(&played.rows, nil)
 		w.update(table, p, played, advantages, views)
 		n := min(played.rows.Len(), budget-steps)
 		before := w.Success(exact)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/keptgraph"
 )
 
 // Quality is how well an estimator's advantages agree with the exact ones, under one random
@@ -31,13 +32,19 @@ func (w *World) measure(ctx context.Context, estimators []Estimator, members int
 	exact := w.Solve(p)
 	all := make([]tally, len(estimators))
 	var result advantage.Result
+	kept := make([]*keptgraph.Graph, len(estimators))
+	for i, e := range estimators {
+		kept[i] = keptgraph.New(e.Config)
+	}
 	for range batches {
 		played := w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
 		for i, e := range estimators {
+			kept[i].Reach(&played.rows, nil)
 			found, err := e.estimate(ctx, &played.rows, &result)
 			if err != nil {
 				return nil, err
 			}
+			kept[i].Add(&played.rows, nil)
 			all[i].add(played, found)
 		}
 	}

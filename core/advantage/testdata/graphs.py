@@ -341,6 +341,11 @@ def main():
             p["values"] = [rng.uniform(-1, 1) for _ in p["states"]]
         advantages = reinforce_pp(groups, c) if name == "reinforce_pp" else [older[name](g, c) for g in groups]
         write(name, c, groups, advantages)
+    rng = random.Random(20260903)
+    for n in range(12):  # without kept steps, tigpo is graphgpo; internal/keptgraph/testdata has the others
+        c = {"gamma": 0.95, "lambda": 0.95, "omega": 1.0, "std": n % 2 == 0, "success_score": 0.0, "distance_decay": 0.1, "distance": rng.choice(["next", "progress"]), "episode": "group", "batch": None}
+        groups = [[path(rng, ["a", "b", "c", "d"]) for _ in range(rng.randint(1, 6))] for _ in range(3)]
+        write("tigpo", c, groups, [graphgpo(g, c) for g in groups])
 
 
 if __name__ == "__main__":

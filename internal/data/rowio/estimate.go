@@ -38,7 +38,11 @@ func EstimateFile(cfg advantage.Config, file *jsonl.Reader, out io.Writer) (adva
 
 func (table *Table) estimate(cfg advantage.Config, name string, out io.Writer, most int64) (advantage.Stats, error) {
 	var result advantage.Result
-	if err := advantage.EstimateWithin(cfg, &table.Rows, &result, most); err != nil {
+	err := table.Keep(cfg)
+	if err == nil {
+		err = advantage.EstimateWithin(cfg, &table.Rows, &result, most)
+	}
+	if err != nil {
 		return advantage.Stats{}, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "cannot compute advantages", Err: table.Explain(err),
 			Hint: "correct the rows, or choose another estimator",

@@ -143,6 +143,7 @@ func (rd *reader) append(number int, text []byte) {
 	r.Role = append(r.Role, string(x.role))
 	r.Greedy = append(r.Greedy, x.greedy)
 	rd.addRewards(number, place(number, tr.group, tr.name, x.step))
+	rd.table.iterations = append(rd.table.iterations, x.iteration)
 	given := x.has &^ x.null
 	rd.has |= given
 	if given&fieldValue != 0 {

@@ -14,6 +14,7 @@ type row struct {
 	group, trajectory, anchor []byte // subslices of the line, unless escaped
 	observation               []byte
 	step                      int32
+	iteration                 int32 // −1 = none that is a number
 	reward, score             float64
 	value, bootstrap          float64
 	role                      []byte
@@ -50,6 +51,7 @@ const (
 	fieldGreedy
 	fieldRewards
 	fieldResult // any of the fields that Write adds
+	fieldIteration
 )
 
 var required = [...]struct {
@@ -95,6 +97,8 @@ func fieldOf(key []byte) fields {
 		return fieldGreedy
 	case "rewards":
 		return fieldRewards
+	case "iteration":
+		return fieldIteration
 	case "return", "episode_advantage", "step_advantage", "advantage", "anchor_group":
 		return fieldResult
 	}
@@ -103,7 +107,7 @@ func fieldOf(key []byte) fields {
 
 // parse parses the fields of line into r, and replaces its content.
 func (r *row) parse(line []byte, ms []jsonspan.Member) {
-	*r = row{valid: true, scored: true, greedy: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
+	*r = row{valid: true, scored: true, iteration: -1, greedy: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
 	for _, m := range ms {
 		key := line[m.KeyStart+1 : m.KeyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -112,6 +116,12 @@ func (r *row) parse(line []byte, ms []jsonspan.Member) {
 		f := fieldOf(key)
 		if f == 0 || f == fieldResult {
 			r.has |= f
+			continue
+		}
+		if f == fieldIteration { // for tigpo only: elsewhere it may be anything
+			if n, err := strconv.ParseInt(string(line[m.ValueStart:m.End]), 10, 32); err == nil && n >= 0 {
+				r.iteration = int32(n)
+			}
 			continue
 		}
 		if r.has&f != 0 {

@@ -12,7 +12,8 @@ import (
 type Table struct {
 	Rows advantage.Rows
 
-	lines        []line // by row
+	lines        []line  // by row
+	iterations   []int32 // by row, −1 = none
 	trajectories []trajectory
 }
 

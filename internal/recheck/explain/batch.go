@@ -38,12 +38,16 @@ func (b *Batch) estimate(source string) error {
 		err = advantage.Estimate(b.Config, &b.Rows, &b.Result)
 	}
 	if err != nil {
-		return &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: source, What: "the advantages cannot be computed", Err: err,
-			Hint: "choose an estimator that fits the data",
-		}
+		return uncomputable(source, err)
 	}
 	return nil
+}
+
+func uncomputable(source string, err error) error {
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, Where: source, What: "the advantages cannot be computed", Err: err,
+		Hint: "choose an estimator that fits the data",
+	}
 }
 
 // whitening is the estimator that normalizes over the whole batch.

@@ -104,7 +104,7 @@ func (e *Edge) Left() string {
 
 // NextName returns the name of what an edge is compared by.
 func (e *Explanation) NextName() string {
-	if e.Config.Estimator == "graphgpo" {
+	if comparesDistance(e.Config.Estimator) {
 		return "q"
 	}
 	return "V'"

@@ -154,8 +154,23 @@ func (b *Batch) narrow(row *int) *Batch {
 	for _, r := range in.Rewards {
 		copy(out.Rows.AddReward(r.Name, r.Weight), pick(r.Score, rows))
 	}
+	out.Rows.KeptSteps, out.Rows.KeptTo = pick(in.KeptSteps, rows), moved(in.KeptTo, rows)
 	out.actions, out.saved = pick(b.actions, rows), pick(b.saved, rows)
 	_ = out.estimate("") // an estimator that accepts the batch accepts a part of it
+	return out
+}
+
+// moved returns the elements of a column of row numbers at rows, numbered as there.
+func moved(column []int32, rows []int) []int32 {
+	out, number := pick(column, rows), make(map[int32]int32, len(rows))
+	for k, i := range rows {
+		number[int32(i)] = int32(k)
+	}
+	for k, to := range out {
+		if to >= 0 {
+			out[k] = number[to]
+		}
+	}
 	return out
 }
 

@@ -84,7 +84,7 @@ func variants() map[string]func(*advantage.Config) {
 // parts adds up the parts of an explanation, by the formula of its estimator.
 func parts(e *explain.Explanation) float64 {
 	switch e.Config.Estimator {
-	case "graphgpo":
+	case "graphgpo", "tigpo":
 		return e.Episode.Value + e.Config.Omega*e.StepTerm.Value
 	case "g2po":
 		return e.Episode.Value + e.Config.Omega*(e.StepTerm.Value+e.GainTerm.Value)
@@ -256,6 +256,50 @@ func TestGraphByHand(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, b.Explain(0).Graph)
 	require.Empty(t, b.Explain(0).Edges)
+}
+
+// Promise: with tigpo, the way goes along the stored steps of earlier updates: nobody in the group
+// succeeded, and two kept steps lead from the door to a success.
+func TestKeptWayByHand(t *testing.T) {
+	members := group()
+	for _, m := range members {
+		if m.Evaluation != nil {
+			m.Evaluation.Score = 0
+		}
+	}
+	s := settings(func(c *advantage.Config) { c.Estimator = "tigpo" })
+	b, err := explain.FromTrajectories(s, "test", members)
+	require.NoError(t, err)
+	require.False(t, b.Explain(0).Graph.Known)
+	row := 0
+	for _, m := range members {
+		for i := range m.Steps {
+			if m.Outcome == "scored" {
+				m.Steps[i].Credit = &rl.Credit{AnchorGroup: int(b.Result.AnchorGroup[row])}
+				if m.Steps[i].Anchor == "door" {
+					m.Steps[i].Credit.KeptSteps = 2
+				}
+			}
+			row++
+		}
+	}
+	b, err = explain.FromTrajectories(s, "test", members)
+	require.NoError(t, err)
+	e := b.Explain(0)
+	require.Equal(t, "3 steps from this state, 2 after this step", e.Graph.Left())
+	require.Equal(t, []explain.Hop{{Trajectory: "train-7-g0-won", Step: 1, State: "door", Kept: 2}}, e.Graph.Path)
+	require.InDelta(t, 0.1, e.Graph.Q, 1e-15)
+	require.Equal(t, "q = 10 × distance_decay^d(s') = 10 × 0.1^2 = 0.1", e.Graph.Formula(e.Config))
+	yard := b.Explain(6)
+	require.Equal(t, "train-7-g0-late", yard.Trajectory)
+	require.Len(t, yard.Graph.Path, 2, "by the yard and the door")
+
+	s.Advantage.Estimator = "graphgpo"
+	b, err = explain.FromTrajectories(s, "test", members)
+	require.NoError(t, err)
+	require.False(t, b.Explain(0).Graph.Known)
+	names := fmt.Sprint(b.Explain(0).Others)
+	require.Contains(t, names, "tigpo: the same, with steps of earlier iterations")
 }
 
 // Promise: stored numbers are compared bit for bit, and each difference is reported with both

@@ -31,8 +31,8 @@ type Explanation struct {
 	Rewards  []Judged `json:"rewards,omitempty"`   // gdpo: the parts of A_E
 	Deltas   []Delta  `json:"deltas,omitempty"`    // gae and gagpo, from the step to the end of its trajectory
 	GainTerm *Term    `json:"gain_term,omitempty"` // g2po: the second part of A_S
-	Graph    *Graph   `json:"graph,omitempty"`     // graphgpo, g2po and gagpo
-	Edges    []Edge   `json:"edges,omitempty"`     // graphgpo, g2po and gagpo: where the steps from the state lead
+	Graph    *Graph   `json:"graph,omitempty"`     // graphgpo, tigpo, g2po and gagpo
+	Edges    []Edge   `json:"edges,omitempty"`     // graphgpo, tigpo, g2po and gagpo: where the steps from the state lead
 
 	EpisodeAdvantage float64 `json:"episode_advantage"` // A_E as the estimator gives it
 	StepAdvantage    float64 `json:"step_advantage"`    // A_S as the estimator gives it

@@ -38,7 +38,7 @@ func (e *Explanation) Sum() string {
 
 // combines reports whether an estimator joins an episode and a step advantage.
 func combines(estimator string) bool {
-	return slices.Contains([]string{"gigpo", "graphgpo", "g2po"}, estimator)
+	return slices.Contains([]string{"gigpo", "graphgpo", "tigpo", "g2po"}, estimator)
 }
 
 // EpisodeOf returns the name of the value that A_E compares.
@@ -52,7 +52,7 @@ func (e *Explanation) EpisodeOf() string {
 // StepOf returns the name of the value that A_S compares.
 func (e *Explanation) StepOf() string {
 	switch e.Config.Estimator {
-	case "graphgpo":
+	case "graphgpo", "tigpo":
 		return "q"
 	case "g2po":
 		return "V'"

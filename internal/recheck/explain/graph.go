@@ -26,11 +26,14 @@ type Hop struct {
 	Step       int    `json:"step"`
 	Action     string `json:"action,omitempty"`
 	State      string `json:"state"` // key of the anchor
+	// Kept is, with tigpo, how many steps of earlier updates lead on from the state instead of a
+	// step of the group; the trajectory saw the state, and took another step. 0 = none.
+	Kept int `json:"kept,omitempty"`
 }
 
 // onGraph reports whether an estimator works on a graph of states.
 func onGraph(estimator string) bool {
-	return slices.Contains([]string{"graphgpo", "g2po", "gagpo"}, estimator)
+	return slices.Contains([]string{"graphgpo", "tigpo", "g2po", "gagpo"}, estimator)
 }
 
 // graphOf returns the graph's part of the row, or nil for estimators without a graph.
@@ -39,17 +42,22 @@ func (b *Batch) graphOf(row int) *Graph {
 	if r == nil {
 		return nil
 	}
-	nearest := b.nearest(r.AnchorGroup[row])
-	_, known := b.way(nearest.row)
+	nearest := b.nearest(r.AnchorGroup[row], 0)
+	_, known := b.wayFrom(r.AnchorGroup[row])
 	way, reached := b.way(row)
-	g := &Graph{Known: known, Before: nearest.distance + 1, After: int(r.Distance[row]), Reached: reached}
-	if b.Config.Estimator == "graphgpo" {
+	g := &Graph{Known: known, Before: nearest.distance, After: int(r.Distance[row]), Reached: reached}
+	if comparesDistance(b.Config.Estimator) {
 		g.Q = b.Result.Next[row]
 	}
 	used := map[int32]bool{}
-	for _, i := range way {
-		used[b.Rows.Trajectory[i]] = true
-		g.Path = append(g.Path, Hop{b.members[b.Rows.Trajectory[i]].Trajectory, int(b.Rows.Step[i]), b.actions[i], b.Rows.Anchor[i]})
+	for _, n := range way {
+		hop := Hop{b.members[b.Rows.Trajectory[n.row]].Trajectory, int(b.Rows.Step[n.row]), b.actions[n.row], b.Rows.Anchor[n.row], n.kept}
+		if n.kept > 0 {
+			hop.Action = ""
+		} else {
+			used[b.Rows.Trajectory[n.row]] = true
+		}
+		g.Path = append(g.Path, hop)
 	}
 	g.Members = len(used)
 	return g
@@ -78,37 +86,86 @@ func (b *Batch) distances() *advantage.Result {
 	return b.near
 }
 
-// way returns the rows of the shortest way to a success after a row, and whether there is one.
-func (b *Batch) way(row int) (rows []int, reached bool) {
-	r, at := b.distances(), b.positions()
-	for i := row; r.Distance[i] > 0; {
-		next, ok := at[place{b.Rows.Trajectory[i], b.Rows.Step[i] + 1}]
-		if !ok {
-			return nil, false
-		}
-		n := b.nearest(r.AnchorGroup[next])
-		if n.distance+1 != int(r.Distance[i]) || len(rows) > b.Rows.Len() {
-			return nil, false
-		}
-		i = n.row
-		rows = append(rows, i)
+// way returns the shortest way to a success after a row, and whether there is one.
+func (b *Batch) way(row int) (way []near, reached bool) {
+	r := b.distances()
+	if r.Distance[row] == 0 {
+		return nil, true
 	}
-	return rows, true
+	next, ok := b.positions()[place{b.Rows.Trajectory[row], b.Rows.Step[row] + 1}]
+	if !ok || b.nearest(r.AnchorGroup[next], 0).distance != int(r.Distance[row]) {
+		return nil, false
+	}
+	return b.wayFrom(r.AnchorGroup[next])
 }
 
-// near is the step that leads from a state nearest to a success.
-type near struct{ row, distance int }
+// wayFrom returns the shortest way to a success from a state, and whether there is one.
+func (b *Batch) wayFrom(state int32) (way []near, reached bool) {
+	r, at := b.distances(), b.positions()
+	for left := b.nearest(state, 0).distance; left > 0 && len(way) <= b.Rows.Len(); {
+		n := b.nearest(state, 0)
+		if n.distance != left {
+			return nil, false
+		}
+		way = append(way, n)
+		left -= max(n.kept, 1)
+		switch next, ok := at[place{b.Rows.Trajectory[n.row], b.Rows.Step[n.row] + 1}]; {
+		case left == 0:
+			return way, n.kept > 0 || r.Distance[n.row] == 0
+		case n.kept > 0:
+			state = r.AnchorGroup[n.to]
+		case ok:
+			state = r.AnchorGroup[next]
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}
 
-// nearest returns the first of the steps from a state that lead nearest to a success.
-func (b *Batch) nearest(state int32) near {
+// near is the shortest way on from a state: a step of the group or, with tigpo, kept steps to
+// the state that the row to saw, below 0 a success.
+type near struct{ row, distance, kept, to int }
+
+// nearest returns the shortest way on from a state: the first of the steps that lead nearest to
+// a success, unless kept steps lead nearer. Depth is how many kept steps led here: damaged files
+// can have circles.
+func (b *Batch) nearest(state int32, depth int) near {
 	out, r := near{row: -1}, b.distances()
 	for i, s := range r.AnchorGroup {
-		if d := int(r.Distance[i]); s == state && (out.row < 0 || d < out.distance) {
-			out = near{i, d}
+		if s != state {
+			continue
+		}
+		if d := int(r.Distance[i]) + 1; out.row < 0 || d < out.distance {
+			out = near{row: i, distance: d}
+		}
+	}
+	if b.Config.Estimator != "tigpo" || b.Rows.KeptSteps == nil || depth > mostStretches {
+		return out
+	}
+	for i, s := range r.AnchorGroup {
+		if s != state || b.Rows.KeptSteps[i] == 0 {
+			continue
+		}
+		d, to := int(b.Rows.KeptSteps[i]), int(b.Rows.KeptTo[i])
+		if d >= out.distance {
+			continue
+		}
+		if to >= 0 {
+			d += b.nearest(r.AnchorGroup[to], depth+1).distance
+		}
+		if d < out.distance {
+			out = near{i, d, int(b.Rows.KeptSteps[i]), to}
 		}
 	}
 	return out
 }
+
+// mostStretches is how many stretches of kept steps a way may have.
+const mostStretches = 64
+
+// comparesDistance reports whether an estimator compares steps by q.
+func comparesDistance(estimator string) bool { return estimator == "graphgpo" || estimator == "tigpo" }
 
 // gainTerm returns the second part of A_S of g2po, or nil for other estimators.
 func (b *Batch) gainTerm(row int) *Term {
@@ -137,7 +194,7 @@ func (b *Batch) penalty(row int) float64 {
 func (b *Batch) leads(row int) *Leads {
 	r := &b.Result
 	switch b.Config.Estimator {
-	case "graphgpo":
+	case "graphgpo", "tigpo":
 		return &Leads{Next: r.Next[row], After: int(r.Distance[row])}
 	case "g2po":
 		return &Leads{Next: r.Next[row]}
@@ -167,7 +224,7 @@ func steps(n int) string {
 
 // Formula writes q with its numbers, or nothing for estimators that do not compare it.
 func (g *Graph) Formula(c advantage.Config) string {
-	if c.Estimator != "graphgpo" {
+	if !comparesDistance(c.Estimator) {
 		return ""
 	}
 	exponent, form := g.After, "d(s')"

@@ -16,7 +16,7 @@ type other struct {
 // underOtherSettings returns the advantages of the row under other settings.
 func (b *Batch) underOtherSettings(row int) (all []Other) {
 	if b.others == nil {
-		for _, o := range alternatives(b.Config) {
+		for _, o := range alternatives(b.Config, b.Rows.KeptSteps != nil) {
 			if advantage.Estimate(o.config, &b.Rows, &o.result) == nil { // some need anchors or values, which not every file has
 				b.others = append(b.others, o)
 			}
@@ -29,8 +29,9 @@ func (b *Batch) underOtherSettings(row int) (all []Other) {
 	return all
 }
 
-// alternatives returns the settings to compare with, except those that equal c.
-func alternatives(c advantage.Config) (all []other) {
+// alternatives returns the settings to compare with, except those that equal c. Without kept
+// steps, tigpo equals graphgpo.
+func alternatives(c advantage.Config, kept bool) (all []other) {
 	add := func(name string, change func(*advantage.Config)) {
 		o := other{name: name, config: c}
 		o.config.Episode = advantage.Default().Episode // a batch is not always at hand
@@ -46,6 +47,9 @@ func alternatives(c advantage.Config) (all []other) {
 		add(fmt.Sprintf("gigpo, ω = %g", c.Omega), func(c *advantage.Config) { c.Estimator = "gigpo" })
 	}
 	add("graphgpo: how near to a success", func(c *advantage.Config) { c.Estimator = "graphgpo" })
+	if kept {
+		add("tigpo: the same, with steps of earlier iterations", func(c *advantage.Config) { c.Estimator = "tigpo" })
+	}
 	add("g2po: what the states are worth", func(c *advantage.Config) { c.Estimator = "g2po" })
 	add("gagpo: the returns of the states as critic", func(c *advantage.Config) { c.Estimator = "gagpo" })
 	add("grpo: over the deviation of scores", func(c *advantage.Config) {

@@ -22,6 +22,9 @@ func fromRows(s Settings, path string) (*Batch, *rowio.Table, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := table.Keep(s.Advantage); err != nil {
+		return nil, nil, uncomputable(path, table.Explain(err))
+	}
 	b := &Batch{Config: s.Advantage, Rows: table.Rows, Moments: s.Moments}
 	n := b.Rows.Len()
 	b.actions, b.saved = make([]string, n), make([]*rl.Credit, n)

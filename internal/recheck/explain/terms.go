@@ -56,7 +56,7 @@ func (b *Batch) episodeTerm(row int) *Term {
 	case "reinforce_pp_baseline":
 		n.Normalization = advantage.MeanNorm
 		fallthrough
-	case "gigpo", "grpo", "hgpo", "graphgpo", "g2po":
+	case "gigpo", "grpo", "hgpo", "graphgpo", "tigpo", "g2po":
 		if c.BaselineOver == advantage.OverSteps {
 			votes, among = nil, "scores (one for each step)"
 		}
@@ -104,7 +104,7 @@ func (b *Batch) stepTerm(row int) *Term {
 		n.Singleton = advantage.SingletonZero
 		s := advantage.Spreads(b.Result.Return, b.Result.AnchorGroup, nil)[b.Result.AnchorGroup[row]]
 		return compared(b.Result.Return[row], s, n, "returns from this state")
-	case "graphgpo":
+	case "graphgpo", "tigpo":
 		s := advantage.Spreads(b.Result.Next, b.Result.AnchorGroup, nil)[b.Result.AnchorGroup[row]]
 		return compared(b.Result.Next[row], s, advantage.Norm{Normalization: advantage.MeanStdNorm, Epsilon: b.Config.Epsilon}, "steps from this state")
 	case "g2po":

@@ -38,6 +38,9 @@ func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, 
 			b.Rows.Reward[i] = step.Credit.BaseReward
 		}
 	}
+	if onGraph(s.Advantage.Estimator) {
+		recompute.Kept(&b.Rows, joined.Steps)
+	}
 	return b, b.estimate(source)
 }
 

@@ -137,7 +137,11 @@ func (p *printer) graph(e *explain.Explanation) {
 		if i >= shortPeers && !p.full {
 			break
 		}
-		t.Add(terminal.Clean(hop.Trajectory), strconv.Itoa(hop.Step), p.short(hop.Action, 1), p.short(strings.ReplaceAll(hop.State, "\n", "⏎"), 1))
+		action := p.short(hop.Action, 1)
+		if hop.Kept > 0 {
+			action = fmt.Sprintf("(steps of earlier iterations: %d)", hop.Kept)
+		}
+		t.Add(terminal.Clean(hop.Trajectory), strconv.Itoa(hop.Step), action, p.short(strings.ReplaceAll(hop.State, "\n", "⏎"), 1))
 	}
 	if len(g.Path) > 0 {
 		p.table(t)

@@ -126,24 +126,30 @@ func (c *canvas) way(g *explain.Graph, own *explain.Edge) {
 	if !g.Reached || own.End {
 		return
 	}
+	far := own.After
 	for i, hop := range g.Path {
 		if i == mostHops && len(g.Path) > mostHops+1 {
-			c.step(fmt.Sprintf("and %s", plural(len(g.Path)-i-1, "more step")))
 			hop = g.Path[len(g.Path)-1]
-			c.node(edgeLeft, "hop", hop.State, left(1))
+			last := max(hop.Kept, 1)
+			c.step("and " + plural(far-last, "more step"))
+			c.node(edgeLeft, "hop", hop.State, left(last))
 			c.step(how(hop))
 			break
 		}
 		if i > 0 {
-			c.node(edgeLeft, "hop", hop.State, left(len(g.Path)-i))
+			c.node(edgeLeft, "hop", hop.State, left(far))
 		}
 		c.step(how(hop))
+		far -= max(hop.Kept, 1)
 	}
 	c.node(edgeLeft, "success", "", "success")
 }
 
 // how says who took a step of the way.
 func how(hop explain.Hop) string {
+	if hop.Kept > 0 {
+		return plural(hop.Kept, "step") + " of earlier iterations"
+	}
 	if hop.Action == "" {
 		return fmt.Sprintf("%s, step %d", hop.Trajectory, hop.Step)
 	}

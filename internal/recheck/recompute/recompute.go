@@ -10,6 +10,7 @@ package recompute
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/merit-rl/merit/core/advantage"
@@ -170,6 +171,8 @@ func chance(t *rl.Trajectory) bool {
 // trajectory, and copies the rest from the stored ones.
 func (r Recipe) credit(batch *align.Batch, stored []*rl.Trajectory, whole bool, moments *advantage.Moments) (credited bool, err error) {
 	var result advantage.Result
+	before := stepsOf(stored)
+	Kept(&batch.Rows, before)
 	if whole {
 		err = advantage.EstimatePart(*r.Advantage, &batch.Rows, moments, &result)
 		credited = err == nil
@@ -186,7 +189,6 @@ func (r Recipe) credit(batch *align.Batch, stored []*rl.Trajectory, whole bool, 
 		}
 	}
 	batch.Write(&result)
-	before := stepsOf(stored)
 	if credited {
 		number(batch.Steps, before)
 		return true, nil
@@ -222,6 +224,50 @@ func number(fresh, stored []*rl.Step) {
 	for _, s := range fresh {
 		if c := s.Credit; c != nil && c.AnchorGroup >= 0 {
 			c.AnchorGroup += max(first, 0)
+			if c.KeptTo != nil {
+				to := *c.KeptTo + max(first, 0)
+				c.KeptTo = &to
+			}
+		}
+	}
+}
+
+// Kept writes into rows the steps of earlier updates that the steps' stored credit names, in the
+// order of the rows, for tigpo.
+func Kept(rows *advantage.Rows, steps []*rl.Step) {
+	type state struct {
+		group  int32
+		number int
+	}
+	first := map[state]int32{}
+	found := false
+	for i, s := range steps {
+		if c := s.Credit; c != nil {
+			found = found || c.KeptSteps != 0
+			if name := (state{rows.Group[i], c.AnchorGroup}); c.AnchorGroup >= 0 {
+				if _, ok := first[name]; !ok {
+					first[name] = int32(i)
+				}
+			}
+		}
+	}
+	if !found {
+		return
+	}
+	rows.KeptSteps, rows.KeptTo = make([]int32, len(steps)), make([]int32, len(steps))
+	for i, s := range steps {
+		c := s.Credit
+		if c == nil || c.KeptSteps == 0 {
+			continue
+		}
+		rows.KeptSteps[i], rows.KeptTo[i] = int32(min(c.KeptSteps, math.MaxInt32)), -1
+		if c.KeptTo != nil {
+			to, ok := first[state{rows.Group[i], *c.KeptTo}]
+			if !ok {
+				rows.KeptSteps[i] = 0 // of a member that was not saved
+				continue
+			}
+			rows.KeptTo[i] = to
 		}
 	}
 }
