@@ -271,9 +271,16 @@ func (o *trainOptions) report(s *run.Summary) error {
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "\n%d test episodes each, p = %.2g (%s)\n%s\n%s after %d iterations, %d steps, %.0f s; the best is iteration %d\ncost: %s\nreport: %s\n",
-		s.Trained.Episodes, s.PValue, s.Test, s.Starts, stopText(s.Stop), s.Iterations, s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, cmp.Or(spent.Finished(s, m).Line(), "not measured on this system"), o.Out+"/"+run.ReportFile)
+	_, err = fmt.Fprintf(o.host.Stdout, "\n%d test episodes each, p = %.2g (%s)\n%s\n%s after %s, %d steps, %.0f s; the best is iteration %d\ncost: %s\nreport: %s\n",
+		s.Trained.Episodes, s.PValue, s.Test, s.Starts, stopText(s.Stop), iterations(s.Iterations), s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, cmp.Or(spent.Finished(s, m).Line(), "not measured on this system"), o.Out+"/"+run.ReportFile)
 	return err
+}
+
+func iterations(n int) string {
+	if n == 1 {
+		return "1 iteration"
+	}
+	return fmt.Sprintf("%d iterations", n)
 }
 
 func stopText(r run.StopReason) string {
@@ -287,7 +294,7 @@ func stopText(r run.StopReason) string {
 	case run.StopSteps:
 		return "budget of steps used up"
 	case run.StopAlarm:
-		return "stopped by an alarm"
+		return "stopped by a red flag"
 	}
 	return "all done"
 }
