@@ -17,14 +17,15 @@ var measures = []struct {
 }{
 	{Success, validation(func(s *run.Score) float64 { return s.Success })},
 	{"return", validation(func(s *run.Score) float64 { return s.Return })},
+	{"win_rate", wins},
 	{"length", validation(func(s *run.Score) float64 { return s.Length })},
 	{"singleton_share", credit(func(a *run.Advantage) float64 { return a.SingletonShare })},
 	{"step_share", credit(func(a *run.Advantage) float64 { return a.StepShare })},
 	{"zero_variance_rate", credit(func(a *run.Advantage) float64 { return a.ZeroVarianceRate })},
 }
 
-// Measures returns the measures that a panel can show. Success, return and length come
-// from validations, and the others from training, as in [run.Advantage].
+// Measures returns the measures that a panel can show. Success, return, win_rate (of rewards that
+// compare; see [run.Wins]) and length come from validations, and the others from training, as in [run.Advantage].
 func Measures() (all []string) {
 	for _, m := range measures {
 		all = append(all, m.name)
@@ -39,6 +40,14 @@ func validation(of func(*run.Score) float64) func(run.Iteration) (float64, bool)
 		}
 		return of(it.Validation), true
 	}
+}
+
+// wins returns how often episodes won against those of the reference in their group.
+func wins(it run.Iteration) (float64, bool) {
+	if it.Validation == nil || it.Validation.Wins == nil {
+		return 0, false
+	}
+	return it.Validation.Wins.Rate, true
 }
 
 func credit(of func(*run.Advantage) float64) func(run.Iteration) (float64, bool) {

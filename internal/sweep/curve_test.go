@@ -26,10 +26,11 @@ func TestMeasures(t *testing.T) {
 	metrics := []run.Iteration{
 		{Validation: &run.Score{Success: 0.1, Return: 2}},
 		{EnvSteps: 10, Advantage: &run.Advantage{SingletonShare: 0.3}},
-		{EnvSteps: 20, Advantage: &run.Advantage{SingletonShare: 0.2}, Validation: &run.Score{Success: 0.5, Return: 3}},
+		{EnvSteps: 20, Advantage: &run.Advantage{SingletonShare: 0.2}, Validation: &run.Score{Success: 0.5, Return: 3, Wins: &run.Wins{Rate: 0.6}}},
 	}
 	require.Equal(t, Curve{{0, 0.1}, {20, 0.5}}, curveOf(metrics, Success))
 	require.Equal(t, Curve{{0, 2}, {20, 3}}, curveOf(metrics, "return"))
+	require.Equal(t, Curve{{20, 0.6}}, curveOf(metrics, "win_rate"), "the untrained policy has no win rate")
 	require.Equal(t, Curve{{10, 0.3}, {20, 0.2}}, curveOf(metrics, "singleton_share"))
 }
 

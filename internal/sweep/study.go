@@ -117,6 +117,9 @@ func (s *Study) complete(name string) {
 	if s.Page != "" {
 		s.Page = filepath.Join(s.dir, s.Page)
 	}
+	if s.Tune != nil {
+		set(&s.Tune.Measure, Success)
+	}
 	if len(s.Panels) == 0 {
 		s.Panels = []Panel{{Name: "all", Title: s.Title}}
 	}

@@ -127,8 +127,8 @@ func TestTuningPlan(t *testing.T) {
 	require.ErrorContains(t, err, "12 of 12 tuning runs are not finished")
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Missing))
 
-	_, err = sweep.Load(write(t, text+"tune: {seeds: 0, share: 2, choices: [{name: a/b}]}\n"))
-	for _, problem := range []string{"tune.seeds: 0", "tune.share: 2", "tune.choices[0].name"} {
+	_, err = sweep.Load(write(t, text+"tune: {seeds: 0, share: 2, measure: luck, choices: [{name: a/b}]}\n"))
+	for _, problem := range []string{"tune.seeds: 0", "tune.share: 2", `tune.measure: "luck"`, "tune.choices[0].name"} {
 		require.ErrorContains(t, err, problem)
 	}
 	_, err = sweep.Load(write(t, "seeds: 1001\ntasks: [{name: a, config: base.yaml}]\nsettings: [{name: x}]\ntune: {seeds: 1, share: 1, choices: [{name: a}]}\n"))

@@ -15,7 +15,7 @@ import (
 const firstTuningSeed = 1001
 
 // Tune chooses overrides for every setting on every task: each has the same choices, and the
-// one with the highest mean of the curve of success wins, or the first of equal ones. The
+// one with the highest mean of the curve wins, or the first of equal ones. The
 // runs that choose have separate seeds, 1001, 1002, …, which no result uses.
 type Tune struct {
 	// Seeds is the number of seeds that each choice is trained with.
@@ -25,6 +25,8 @@ type Tune struct {
 	Share float64 `yaml:"share" jsonschema:"exclusiveMinimum=0,maximum=1"`
 	// Set lists overrides that only tuning runs have.
 	Set []string `yaml:"set"`
+	// Measure is whose curve it is, one of [Measures]; empty means success.
+	Measure string `yaml:"measure"`
 	// Choices are what each setting can become.
 	Choices []Choice `yaml:"choices"`
 }
@@ -47,6 +49,7 @@ type Tuned struct {
 
 func (u *Tune) validate(p *fault.Problems, s *Study) {
 	named(p, "tune.choices", names(u.Choices, func(x Choice) string { return x.Name }))
+	p.OneOf("tune.measure", u.Measure, Measures()...)
 	p.Check(s.mostSeeds() < firstTuningSeed, "seeds", s.mostSeeds(), "use at most 1000 seeds: tuning has the others")
 }
 
@@ -91,7 +94,7 @@ func (s *Study) Choose(tuning []Run, dir string) (*Study, error) {
 		return s, nil
 	}
 	chosen := *s
-	means, missing, err := tunedMeans(tuning, dir)
+	means, missing, err := s.Tune.means(tuning, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +118,8 @@ func (s *Study) Choose(tuning []Run, dir string) (*Study, error) {
 	return &chosen, nil
 }
 
-// tunedMeans returns the means of the curves of the finished runs, by task, setting and
-// choice.
-func tunedMeans(tuning []Run, dir string) (means map[[3]string][]float64, missing int, err error) {
+// means returns the means of the curves of the finished runs, by task, setting and choice.
+func (u *Tune) means(tuning []Run, dir string) (means map[[3]string][]float64, missing int, err error) {
 	means = map[[3]string][]float64{}
 	for _, r := range tuning {
 		result, _, err := readRun(filepath.Join(dir, r.Name()), r)
@@ -129,8 +131,8 @@ func tunedMeans(tuning []Run, dir string) (means map[[3]string][]float64, missin
 			return nil, 0, err
 		}
 		key, mean := [3]string{r.Task, r.Setting, r.Choice}, math.Inf(-1)
-		if len(result.Success) > 0 { // else no validation had a score
-			mean = result.Success.Mean(float64(max(result.EnvSteps, 1)))
+		if c := curveOf(result.metrics, u.Measure); len(c) > 0 { // else no validation had a score
+			mean = c.Mean(float64(max(result.EnvSteps, 1)))
 		}
 		means[key] = append(means[key], mean)
 	}
