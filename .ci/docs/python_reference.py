@@ -13,6 +13,7 @@ PACKAGES = {
     "merit_rl": "rewards and advantages for trainers",
     "merit_rl.trl": "step-level credit in TRL",
     "merit_rl.verl_gigpo": "GiGPO in verl",
+    "merit_rl.skyrl": "estimators in SkyRL",
     "merit_rl.trace": "record agents",
     "merit_plugin": "write environments and policies",
 }

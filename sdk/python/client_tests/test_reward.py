@@ -11,6 +11,7 @@ import unittest
 from servers import ANSWER, WithFolder
 
 from merit_rl import Halt, InvalidInput, MeritError, NotFound, Reward, Rewards, Unscored, advantages, verl
+from merit_rl._steps import Steps
 
 MIXED = """
 from merit_reward import EvaluateResult, MetricResult
@@ -449,6 +450,26 @@ class Credit(unittest.TestCase):
             advantages(self.ROWS, gama=1)
         with self.assertRaisesRegex(InvalidInput, "give rows or columns"):
             advantages()
+
+    # Promise: adapters send what estimators of several rewards, of roles and of greedy episodes read.
+    def test_steps_of_trainers(self):
+        steps = Steps()
+        for score, brief in ((1.0, 0.0), (0.0, 1.0), (None, None)):
+            parts = None if score is None else {"right": score, "brief": {"score": brief, "weight": 0.5}}
+            steps.add(
+                "g", [1, 0, 1], score, anchors=["a", "b"], parts=parts, roles=["buyer", "seller"], greedy_score=0.25
+            )
+        credit = lambda estimator: steps.credit({"estimator": estimator}, "advantage")[0]  # noqa: E731
+        half = 0.5**0.5  # z over the deviation of two episodes, z up and z down
+        for estimator, want in (
+            ("gdpo", [half, half, -half, -half, 0, 0]),
+            ("rae", [0, 1, 0, -1, 0, 0]),
+            ("remax", [0.75, 0.75, -0.25, -0.25, 0, 0]),
+        ):
+            for got, number in zip(credit(estimator), want):
+                self.assertAlmostEqual(got, number, places=4, msg=estimator)
+        with self.assertRaisesRegex(ValueError, "has 2 steps and 1 roles"):
+            steps.add("g", [1, 0, 1], 1.0, anchors=["a", "b"], roles=["buyer"])
 
     # Promise: columns give the numbers that rows give; arrays come back as arrays, with NaN for none.
     def test_columns(self):

@@ -26,6 +26,9 @@ FAILED = (
     "0; said once for each reward. A reward that does not concern a completion must return a number for it, such as 0.0"
 )
 
+# What Steps takes of a row, and under which name the row has it.
+_FIELDS = {"rewards": "step_rewards", "anchors": "anchors", "roles": "roles", "greedy_score": "greedy_score"}
+
 
 class StepCredit:
     """Gives every turn of a rollout its own advantage; a mixin for ``GRPOTrainer``.
@@ -35,6 +38,10 @@ class StepCredit:
     before it, or, from ``rollout_func``, the field ``anchors``: for each
     completion a text for each turn. ``step_rewards``, likewise a list for each
     completion, are rewards of the turns; without them the last has the score.
+    ``roles``, also a list for each completion, say who spoke in each turn, for the
+    estimator ``rae``. ``greedy_score``, from ``rollout_func`` or as a column of the
+    dataset, is the score of a greedy completion of the prompt, for ``remax``.
+    ``gdpo`` compares each of the ``reward_funcs`` by itself, with ``reward_weights``.
 
     A completion that one of several rewards failed to score (``None``, NaN) has no
     score: it counts in no baseline and has advantage 0. TRL itself would add the
@@ -78,14 +85,14 @@ class StepCredit:
         tokens, masks = output["completion_ids"].tolist(), mask.int().tolist()
         episodes = gather_object(
             [
-                {"mask": m, "tokens": t, "rewards": row.get("step_rewards"), "anchors": row.get("anchors")}
+                {"mask": m, "tokens": t, **{name: row.get(field) for name, field in _FIELDS.items()}}
                 for m, t, row in zip(masks, tokens, inputs)
             ]
         )
         of_group = self.num_generations if self.model.training else self.num_generations_eval  # type: ignore[attr-defined]
         steps = Steps()
-        for i, (episode, score) in enumerate(zip(episodes, self._scores())):
-            steps.add(group=f"{i // of_group}", score=score, **episode)
+        for i, (episode, score, parts) in enumerate(zip(episodes, self._scores(), self._parts())):
+            steps.add(group=f"{i // of_group}", score=score, parts=parts, **episode)
         [found] = steps.credit(self.credit, "advantage")
         advantages = mask.new_zeros(mask.shape, dtype=self._merit_rewards.dtype)
         first = self.accelerator.process_index * len(inputs)  # type: ignore[attr-defined]
@@ -102,6 +109,20 @@ class StepCredit:
             there = [w * r for w, r in zip(weights, row) if not math.isnan(r)]
             scores.append(sum(there) if there else None)
         return scores
+
+    def _parts(self) -> List[Optional[Dict[str, Any]]]:
+        """What each function gave each completion, with its weight, if the estimator compares them one by one."""
+        rows: List[List[float]] = self._merit_rewards.tolist()
+        if self.credit.get("estimator") != "gdpo":
+            return [None] * len(rows)
+        weights = self.reward_weights.tolist()  # type: ignore[attr-defined]
+        names = self.reward_func_names  # type: ignore[attr-defined]
+        if len(set(names)) < len(names):  # two lambdas, say
+            names = [f"{i} {name}" for i, name in enumerate(names)]
+        return [
+            {n: {"score": r, "weight": w} for n, r, w in zip(names, row, weights) if not math.isnan(r)} or None
+            for row in rows
+        ]
 
 
 def _of_environments(function: Any) -> bool:

@@ -12,17 +12,22 @@ said before it, or the text that ``anchors`` has for it, a list for each row tha
 an agent loop gave with ``extra_fields``. Rows that a Merit reward did not score
 (``unscored``) count in no baseline, and their advantage is 0, whatever number
 stands for them among the rewards.
+
+Some estimators read more of ``non_tensor_batch``, where ``extra_fields`` and the
+keys of ``compute_score`` are: ``rae`` reads ``roles``, a list for each row with
+who decided in each step; ``remax`` reads ``greedy_score``, the score of a greedy
+answer to the prompt; ``gdpo`` reads the keys that verl's own
+``algorithm.gdpo_reward_keys`` names, with ``algorithm.gdpo_reward_weights``.
 """
 
 from __future__ import annotations
 
-import inspect
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from verl.trainer.ppo.core_algos import register_adv_est
 
 from merit_rl._adapting import plain
-from merit_rl._steps import Steps, of_steps
+from merit_rl._steps import data_of_caller, over_tokens
 
 
 @register_adv_est("gigpo")  # type: ignore[untyped-decorator,unused-ignore]
@@ -34,37 +39,36 @@ def gigpo(
         raise ValueError(
             "the batch has no uid, so there are no groups to compare; gigpo needs several answers a prompt"
         )
-    seen, batch = _batch()
-    unscored, anchors = seen.get("unscored"), seen.get("anchors")
-    responses = batch["responses"].tolist() if batch is not None and "responses" in batch.keys() else None
-    steps = Steps()
-    for i, (mask, rewards) in enumerate(zip(response_mask.int().tolist(), token_level_rewards.tolist())):
-        missing = unscored is not None and bool(unscored[i])
-        steps.add(
-            group=str(index[i]),
-            mask=mask,
-            score=None if missing else sum(rewards),
-            rewards=of_steps(mask, rewards),
-            tokens=responses[i] if responses is not None else None,
-            anchors=anchors[i] if anchors is not None else None,
+    data = data_of_caller(1)  # verl's compute_advantage
+    seen, batch = ({}, {}) if data is None else (data.non_tensor_batch, data.batch)
+    tokens = batch["responses"] if "responses" in batch.keys() else None
+    given = {**seen, "parts": _parts(seen, config)}
+    return over_tokens(token_level_rewards, response_mask, index, tokens, given, _settings(config))
+
+
+def _parts(seen: Mapping[str, Any], config: Any) -> Optional[List[Optional[Dict[str, Any]]]]:
+    """The scores of each row that verl's settings of GDPO name, with their weights."""
+    get = getattr(config, "get", lambda *_: None)
+    keys = list(get("gdpo_reward_keys", None) or ())
+    if not keys:
+        return None
+    weights = list(get("gdpo_reward_weights", None) or [1.0] * len(keys))
+    missing = [key for key in keys if key not in seen]
+    if missing:
+        raise ValueError(
+            f"algorithm.gdpo_reward_keys names {', '.join(missing)}, but the batch has {', '.join(sorted(seen))}; "
+            "compute_score must return each key"
         )
-    advantage, returned = steps.credit(_settings(config), "advantage", "return")
-    advantages, returns = (
-        token_level_rewards.new_zeros(response_mask.shape),
-        token_level_rewards.new_zeros(response_mask.shape),
-    )
-    for (row, start, end), a, g in zip(steps.spans, advantage, returned):
-        advantages[row, start:end], returns[row, start:end] = a, g or 0.0  # no return without a score
-    return advantages, returns
-
-
-def _batch() -> Tuple[Mapping[str, Any], Any]:
-    """The whole batch: verl gives an estimator rewards, mask and groups, and calls it where the rest is at hand."""
-    frame = inspect.currentframe()
-    for _ in range(2):  # of gigpo, and of verl's compute_advantage
-        frame = frame.f_back if frame else None
-    data = frame.f_locals.get("data") if frame else None
-    return ({}, None) if data is None else (data.non_tensor_batch, data.batch)
+    if len(weights) != len(keys):
+        raise ValueError(
+            f"algorithm.gdpo_reward_keys has {len(keys)} keys and gdpo_reward_weights {len(weights)} weights; "
+            "give one weight for each key"
+        )
+    rows = zip(*(seen[key] for key in keys))
+    return [
+        {k: {"score": float(x), "weight": float(w)} for k, x, w in zip(keys, row, weights) if x is not None} or None
+        for row in rows
+    ]
 
 
 def _settings(config: Any) -> Mapping[str, Any]:

@@ -125,3 +125,55 @@ def test_a_failed_reward_beside_others(example, model, tokenizer, tmp_path, capl
     assert [log["reward"] for log in trainer.state.log_history if "reward" in log] == [4.0]
     said = [r.getMessage() for r in caplog.records if r.name == "merit_rl"]
     assert len(said) == 1 and said[0].startswith("fails: it gives no score to 2 of 4 completions")
+
+
+def test_rewards_one_by_one(example, model, tokenizer, tmp_path):
+    """Promise: gdpo compares each of the reward_funcs by itself, with TRL's reward_weights: one that always gives
+    the same adds nothing, and the scale of another does not matter."""
+    said = ["2", "3", "3", "2"]
+    func, data = rollout(tokenizer, said), Dataset.from_list([{"prompt": "1 + 1 = ", "ground_truth": "2"}])
+    constant = lambda completions, **_: [2.0] * len(completions)  # noqa: E731
+    large = lambda completions, **_: [0.0, 9000.0, 0.0, 0.0] * (len(completions) // 4)  # noqa: E731
+    row = advantages_of(example, model, tokenizer, tmp_path, func, data, {"estimator": "gdpo"}, [constant, large])
+    # By hand: (½ −½ −½ ½)/√⅓, plus half of (−¼ ¾ −¼ −¼)/½, then whitened over the four episodes of the batch.
+    z = torch.tensor([0.5, -0.5, -0.5, 0.5]) / (1 / 3) ** 0.5 + 0.5 * torch.tensor([-0.25, 0.75, -0.25, -0.25]) / 0.5
+    assert torch.allclose(row, (z - z.mean()) / z.std(), atol=1e-4)
+
+
+def test_roles_and_greedy_scores(example, model, tokenizer, tmp_path):
+    """Promise: rae reads roles that a rollout returns, remax a column greedy_score of the dataset."""
+    func = rollout(tokenizer, ["2", "3", "3", "2"])
+
+    def with_roles(prompts, trainer):
+        return {**func(prompts, trainer), "roles": [["buyer", "seller"]] * len(prompts)}
+
+    data = Dataset.from_list([{"prompt": "1 + 1 = ", "ground_truth": "2", "greedy_score": 0.25}])
+    run = lambda f, estimator: advantages_of(  # noqa: E731
+        example, model, tokenizer, tmp_path, f, data, {"estimator": estimator}, []
+    )
+    assert run(with_roles, "rae").tolist() == pytest.approx([0, 0, 0, 0])
+    assert run(func, "remax").tolist() == pytest.approx([0.75, -0.25, -0.25, 0.75])
+    with pytest.raises(Exception, match="there is no role"):
+        run(func, "rae")
+
+
+def advantages_of(example, model, tokenizer, tmp_path, func, data, credit, more):
+    """What the first token of four completions gets in one step of training."""
+    module, kept = example("trl_gigpo"), []
+
+    class Kept(module.Trainer):
+        def _generate_and_score_completions(self, inputs):
+            output = super()._generate_and_score_completions(inputs)
+            kept.append(output["advantages"][:, 0].clone())
+            return output
+
+    Kept.credit = credit
+    module.Trainer = Kept
+    limits = {**settings(tmp_path), "per_device_train_batch_size": 4, "max_steps": 1}
+    trainer = module.build(model, tokenizer, data, func, **limits)
+    trainer.reward_funcs += more
+    trainer.reward_func_names += ["same"] * len(more)
+    trainer.reward_processing_classes += [None] * len(more)
+    trainer.reward_weights = torch.tensor([1.0, 1.0, 0.5][: 1 + len(more)])
+    trainer.train()
+    return kept[0]

@@ -106,3 +106,52 @@ def test_verl_loads_it_by_itself():
     env = {**os.environ, "VERL_USE_EXTERNAL_MODULES": "merit_rl.verl_gigpo"}
     out = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=env, capture_output=True, text=True)
     assert out.stdout.split()[-1:] == ["merit_rl.verl_gigpo"], out.stderr[-2000:]
+
+
+def objects(*values):
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def test_rewards_one_by_one():
+    """Promise: with algorithm.merit.estimator=gdpo the keys that verl's gdpo_reward_keys names are compared one by
+    one; for answers of one turn and of equal length this is verl's own GDPO, but for n − 1 in the deviation of the
+    batch, where verl counts 24 tokens and Merit 4 steps. A key that the batch lacks is named."""
+    right, brief = [1.0, 0.0, 0.0, 1.0], [0.1, 0.4, 0.2, 0.1]
+    merit = {"estimator": "gdpo", "baseline_over": "steps"}
+    config = OmegaConf.create(
+        {"gamma": 1.0, "merit": merit, "gdpo_reward_keys": ["right", "brief"], "gdpo_reward_weights": [1.0, 0.5]}
+    )
+
+    def batch():
+        data = episodes(right, [LEFT] * 4, right=np.array(right), brief=np.array(brief))
+        data.batch["response_mask"] = torch.tensor([[1] * 6 + [0]] * 4)
+        data.batch["prompts"] = torch.tensor([[2]] * 4)
+        data.batch["attention_mask"] = torch.tensor([[1] + [1] * 6 + [0]] * 4)
+        return data
+
+    got = compute_advantage(batch(), adv_estimator="gigpo", config=config)
+    want = compute_advantage(batch(), adv_estimator="gdpo", config=config)
+    ours, theirs = (x.batch["advantages"][:, :6] for x in (got, want))
+    assert torch.allclose(ours, theirs * (24 / 23 / (4 / 3)) ** 0.5, atol=1e-4)
+    config.gdpo_reward_keys = ["right", "polite"]
+    with pytest.raises(ValueError, match="names polite, but the batch has brief, right, uid; compute_score must"):
+        compute_advantage(batch(), adv_estimator="gigpo", config=config)
+    config.gdpo_reward_keys = ["right"]
+    with pytest.raises(ValueError, match="1 keys and gdpo_reward_weights 2 weights"):
+        compute_advantage(batch(), adv_estimator="gigpo", config=config)
+
+
+def test_roles_and_greedy_scores():
+    """Promise: rae and remax read roles and greedy_score of the batch, and say what is missing without them."""
+    rooms, scores = [LEFT] * 2, [1.0, 0.0]
+    data = episodes(scores, rooms, roles=objects(["buyer", "seller"], ["buyer", "seller"]))
+    got = compute_advantage(data, adv_estimator="gigpo", config=settings(estimator="rae"))
+    assert got.batch["advantages"].tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 0, -1, -1, 0]]
+    data = episodes(scores, rooms, greedy_score=np.array([0.25, 0.25]))
+    got = compute_advantage(data, adv_estimator="gigpo", config=settings(estimator="remax"))
+    assert got.batch["advantages"][:, 0].tolist() == [0.75, -0.25]
+    for estimator, lack in (("rae", "no role"), ("remax", "give greedy_score"), ("gdpo", "give rewards")):
+        with pytest.raises(Exception, match=lack):
+            compute_advantage(episodes(scores, rooms), adv_estimator="gigpo", config=settings(estimator=estimator))

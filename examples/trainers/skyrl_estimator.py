@@ -1,0 +1,3 @@
+from merit_rl import skyrl
+
+skyrl.register("gigpo", omega=0.5)
