@@ -82,6 +82,23 @@ func TestOnlyTheCulpritIsLost(t *testing.T) {
 	}
 }
 
+// Promise: an environment that finishes other episodes is not given up because many starts
+// kill it, also if they come one after the other at the end.
+func TestManyCulpritsInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{slots: 1, fault: func(seed uint64, step int) mishap {
+			if step == 1 && seed != uint64(plan.Seed.Path(3)) {
+				return crash
+			}
+			return none
+		}}
+		groups, stats, err := collect(t, config(func(c *Config) { c.Parallel = 1 }), s, dice{})
+		require.NoError(t, err)
+		require.True(t, groups[0].Complete())
+		require.Equal(t, 20, stats.Failed)
+	})
+}
+
 // Promise: an environment that cannot be kept alive fails the collection with
 // its own words.
 func TestAnEnvironmentThatOnlyCrashesIsGivenUp(t *testing.T) {

@@ -97,6 +97,13 @@ func (q *queue) finish(j job, t *rl.Trajectory) {
 	}
 }
 
+// anyDone reports whether an episode has ended without a fault.
+func (q *queue) anyDone() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.progress.Episodes > q.progress.Failed
+}
+
 func (q *queue) restarted() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -86,6 +86,9 @@ func (w *worker) turn(ctx context.Context) error {
 	}
 	lost := w.busy
 	w.loseAll(err)
+	if lost == 1 && w.queue.anyDone() { // the episode is to blame: others end well in this environment
+		w.budget.Progressed()
+	}
 	return w.restart(ctx, err, lost)
 }
 

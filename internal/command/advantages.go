@@ -58,7 +58,7 @@ Estimators:
 	f.Float64Var(&c.SuccessScore, "success-score", c.SuccessScore, "graphgpo, tigpo: score above which a trajectory succeeded")
 	f.Float64Var(&c.DistanceDecay, "distance-decay", c.DistanceDecay, "graphgpo, tigpo: factor for each step that a state is further from a success")
 	f.StringVar(&c.Distance, "distance", c.Distance, "graphgpo, tigpo: value a step by the distance after it (next) or by its change (progress)")
-	f.IntVar(&c.KeptEdges, "kept-edges", c.KeptEdges, "tigpo: edges of the graphs of earlier iterations that are kept")
+	f.IntVar(&c.KeptEdges, "kept-edges", c.KeptEdges, "tigpo: the most edges of earlier iterations to remember")
 	for key, words := range merit.Words() {
 		if name, ok := strings.CutPrefix(key, "advantage."); ok {
 			console.Values(cmd, strings.ReplaceAll(name, "_", "-"), words...)

@@ -120,7 +120,7 @@ func (r runner) exercise(t *testing.T, root string) map[string][]byte {
 	require.Contains(t, filepath.Base(root), version.Version)
 	require.NotEmpty(t, version.Revision)
 	require.NotEmpty(t, version.Time)
-	require.Regexp(t, `^sokoban \S+ github.com/merit-rl/merit `+version.Version, string(run(merit, "merit-plugin", "sokoban", "--version")))
+	require.Regexp(t, `^sokoban \S+ github.com/merit-rl/merit `+regexp.QuoteMeta(version.Version), string(run(merit, "merit-plugin", "sokoban", "--version")))
 
 	example := filepath.Join(root, "share/merit/examples/sokoban")
 	run(merit, "advantages", "--in", filepath.Join(example, "rows.jsonl"), "--out", "advantages.jsonl")
