@@ -56,7 +56,8 @@ func (g *Graph) Restore(data []byte) error {
 			e := edge{int32(d.number(nodes)), int32(d.number(nodes))}
 			s.seen[e] = uint32(d.number(uint64(g.update)))
 		}
-		if d.bad || uint64(len(s.nodes)) != nodes {
+		d.bad = d.bad || uint64(len(s.nodes)) != nodes || g.starts[k] != nil // nothing is named twice
+		if d.bad {
 			break
 		}
 		g.starts[k] = s

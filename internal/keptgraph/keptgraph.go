@@ -155,11 +155,14 @@ func (g *Graph) forget() int {
 			counts[at]++
 		}
 	}
-	oldest, kept := g.update, counts[g.update]
-	for oldest > 1 && kept+counts[oldest-1] <= g.most {
-		oldest--
-		kept += counts[oldest]
+	updates := slices.Sorted(maps.Keys(counts))
+	i := len(updates) - 1
+	kept := counts[updates[i]]
+	for i > 0 && kept+counts[updates[i-1]] <= g.most {
+		i--
+		kept += counts[updates[i]]
 	}
+	oldest := updates[i]
 	forgotten := g.edges - kept
 	for name, s := range g.starts {
 		if s = s.since(oldest); s == nil {

@@ -222,6 +222,33 @@ func TestBytes(t *testing.T) {
 	require.Nil(t, keptgraph.New(advantage.Default()))
 }
 
+// Promise: any bytes are an error or a graph that works, in bounded time; a graph that need
+// not forget has the same bytes again.
+func FuzzRestore(f *testing.F) {
+	g := keptgraph.New(config(40))
+	for range 3 {
+		g.Add(random(rand.New(rand.NewPCG(7, 1))), nil)
+	}
+	f.Add(g.Bytes(), uint16(40))
+	f.Add(g.Bytes(), uint16(1))
+	node := "fedcba9876543210"
+	f.Add([]byte("g\xff\xff\xff\xff\x0f\x01"+node+"\x01"+node+"\x02\x01\x00\x01\x00\x01\x01"), uint16(1)) // of four billion updates, the first is the newest with edges
+	f.Fuzz(func(t *testing.T, data []byte, most uint16) {
+		g := keptgraph.New(config(int(most)))
+		if g.Restore(data) != nil {
+			require.Equal(t, keptgraph.New(config(int(most))).Bytes(), g.Bytes())
+			return
+		}
+		rows := random(rand.New(rand.NewPCG(7, 2)))
+		if g.Reach(rows, nil).Edges < int(most) {
+			again := keptgraph.New(config(int(most)))
+			require.NoError(t, again.Restore(g.Bytes()))
+			require.Equal(t, g.Bytes(), again.Bytes())
+		}
+		g.Add(rows, nil)
+	})
+}
+
 // 102,400 rows of 800 groups, whose starts and states all have kept graphs.
 func BenchmarkUpdate(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 1))
