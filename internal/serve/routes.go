@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
@@ -106,7 +105,7 @@ func (s *Server) handle(r route) http.Handler {
 	h := http.Handler(r.open)
 	if r.open == nil {
 		h = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { s.serve(w, req, r.answer) })
-		h = otelhttp.NewHandler(h, r.method+" "+r.path, otelhttp.WithTracerProvider(s.Tracer), otelhttp.WithServerName("merit"))
+		h = s.traced(r, h)
 	}
 	return s.metrics.measured(r, h)
 }

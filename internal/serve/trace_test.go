@@ -5,18 +5,21 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// Promise: a request is a span named by its route, which contains the loading of the reward and
+// Promise: a request is a span of the caller's trace, named by its route, which contains the loading of the reward and
 // the evaluation with its outcomes.
 func TestSpans(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
@@ -27,7 +30,8 @@ func TestSpans(t *testing.T) {
 		if x == ndjson {
 			body = conversation("a", "", "secret")
 		}
-		resp, text := h.do(t, "POST", "/v1/evaluate?reward=length", body, "Content-Type", x, "Authorization", "Bearer hidden")
+		resp, text := h.do(t, "POST", "/v1/evaluate?reward=length", body, "Content-Type", x, "Authorization", "Bearer hidden",
+			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		require.Equal(t, 200, resp.StatusCode, text)
 		require.Eventually(t, func() bool { return len(spans.GetSpans()) == 3 }, waitABit, poll)
 		said := spans.GetSpans()
@@ -36,6 +40,8 @@ func TestSpans(t *testing.T) {
 		require.Equal(t, "POST /v1/evaluate", said[2].Name)
 		require.Equal(t, said[2].SpanContext.SpanID(), said[0].Parent.SpanID())
 		require.Equal(t, said[2].SpanContext.SpanID(), said[1].Parent.SpanID())
+		require.Equal(t, "0af7651916cd43dd8448eb211c80319c", said[2].SpanContext.TraceID().String())
+		require.Equal(t, "b7ad6b7169203331", said[2].Parent.SpanID().String())
 		attributes := map[string]string{}
 		for _, s := range said {
 			for _, a := range s.Attributes {
@@ -44,6 +50,8 @@ func TestSpans(t *testing.T) {
 				require.NotContains(t, a.Value.String(), "hidden")
 			}
 		}
+		require.Equal(t, "200", attributes["http.response.status_code"])
+		require.Equal(t, strconv.Itoa(len(text)), attributes["http.response.body.size"])
 		require.Equal(t, "length", attributes["merit.reward"])
 		require.Equal(t, "1", attributes["merit.trajectories"])
 		require.Equal(t, "scored=1", attributes["merit.outcomes"])
@@ -95,4 +103,16 @@ func TestSpansArrive(t *testing.T) {
 	require.Equal(t, []string{"POST /v1/evaluate", "evaluate", "load"}, names)
 	require.Contains(t, services, "service.name=merit")
 	require.Contains(t, services, "service.version=1.2.3")
+}
+
+// Promise: the span of a refused request has its status, and only a fault of the server is an error.
+func TestSpanOfARefusal(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	h := newFixture(t, func(o *serve.Options) { o.Tracer = trace.NewTracerProvider(trace.WithSyncer(spans)) })
+	resp, _ := h.do(t, "POST", "/v1/evaluate?reward=nowhere", "[]")
+	require.Equal(t, 422, resp.StatusCode)
+	require.Eventually(t, func() bool { return len(spans.GetSpans()) > 0 }, waitABit, poll)
+	said := spans.GetSpans()
+	require.Contains(t, said[len(said)-1].Attributes, attribute.Int("http.response.status_code", 422))
+	require.Equal(t, codes.Unset, said[len(said)-1].Status.Code)
 }
