@@ -91,7 +91,7 @@ func (r *Rows) judgedAlike(i, first int) error {
 		here, there := !math.IsNaN(x.Score[i]), !math.IsNaN(x.Score[first])
 		switch {
 		case here != there:
-			return &RowError{i, fmt.Sprintf("reward %q is given for some members of the group only (compare trajectory %d)", x.Name, r.Trajectory[first])}
+			return &RowError{i, fmt.Sprintf("reward %q is given for some members of the group only", x.Name)}
 		case math.IsInf(x.Score[i], 0):
 			return &RowError{i, fmt.Sprintf("the score of reward %q is %v", x.Name, x.Score[i])}
 		}
@@ -204,6 +204,8 @@ func (r *Rows) greedy() error {
 	}
 	return r.alike(r.Group, func(i, first int) error {
 		switch x, y := r.Greedy[i], r.Greedy[first]; {
+		case math.IsNaN(x) != math.IsNaN(y):
+			return &RowError{i, "a greedy score is given for some rows of the group only"}
 		case math.IsInf(x, 0):
 			return &RowError{i, fmt.Sprintf("the greedy score is %v", x)}
 		case !same(x, y):

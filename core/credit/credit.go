@@ -7,6 +7,7 @@ package credit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/merit-rl/merit/core/advantage"
@@ -82,13 +83,22 @@ func (p *Pipeline) Assign(s Scored) (*Batch, error) {
 		b.Kept = p.Kept.Reach(&b.Rows, nil)
 		if err := advantage.Estimate(*p.Advantage, &b.Rows, &b.Credit); err != nil {
 			return nil, &fault.Error{
-				Boundary: fault.Learner, Kind: fault.Numeric, What: "cannot compute the advantages", Err: err,
-				Hint: "check the rewards: every base reward must be finite and of moderate size",
+				Boundary: fault.Learner, Kind: fault.Numeric, What: "cannot compute the advantages", Err: b.named(err),
+				Hint: "correct the rewards, or set advantage.estimator to another one",
 			}
 		}
 		b.Write(&b.Credit)
 	}
 	return b, unscored
+}
+
+// named returns err with the episode and step of an [advantage.RowError] instead of its row.
+func (b *Batch) named(err error) error {
+	var e *advantage.RowError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s, step %d: %s", b.Trajectories[b.Rows.Trajectory[e.Row]].ID, b.Rows.Step[e.Row], e.What)
 }
 
 // NeedsGreedy reports whether the estimator compares each episode with a greedy one from the

@@ -217,12 +217,13 @@ func chosen(names []string) ([]*World, error) {
 			out = append(out, w)
 		}
 	}
+	var problems []error
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Refused, Where: "--world", What: fmt.Sprintf("%q is not a world", name), Allowed: known, Hint: "use one of " + strings.Join(known, ", ")}
+			problems = append(problems, &fault.Error{Boundary: fault.CLI, Kind: fault.Refused, Where: "--world", What: fmt.Sprintf("%q is not a world", name), Allowed: known, Hint: "use one of " + strings.Join(known, ", ")})
 		}
 	}
-	return out, nil
+	return out, errors.Join(problems...)
 }
 
 // rows summarizes the seeds.
@@ -256,20 +257,25 @@ func over(x []float64) Value {
 	return Value{len(x), mean, low, high}
 }
 
-// Named returns the named estimators, or all if names is empty.
+// Named returns the named estimators, each once, or all if names is empty. The error joins
+// all names that are unknown, also those of the plan's worlds.
 func (p Plan) Named(names []string) ([]Estimator, error) {
+	_, err := chosen(p.Worlds)
 	if len(names) == 0 {
-		return p.Estimators, nil
+		return p.Estimators, err
 	}
 	var out []Estimator
-	for _, name := range names {
-		i := slices.IndexFunc(p.Estimators, func(e Estimator) bool { return e.Name == name })
-		if i < 0 {
-			return nil, p.unknown(name)
+	problems := []error{err}
+	for i, name := range names {
+		switch at := slices.IndexFunc(p.Estimators, func(e Estimator) bool { return e.Name == name }); {
+		case slices.Contains(names[:i], name):
+		case at < 0:
+			problems = append(problems, p.unknown(name))
+		default:
+			out = append(out, p.Estimators[at])
 		}
-		out = append(out, p.Estimators[i])
 	}
-	return out, nil
+	return out, errors.Join(problems...)
 }
 
 // unknown is the error of a name that is not an estimator, or one that is left out.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/merit-rl/merit/core/advantage"
@@ -90,6 +91,9 @@ func said(e reward.Evaluation) string {
 	return strings.Join(lines, "\n")
 }
 
+// largest is the largest advantage of a program: sums of squares stay finite.
+const largest = 1e100
+
 // collect returns the step outputs in the order of the rows.
 func (e Estimator) collect(steps []rl.StepOutput, n int) ([]float64, error) {
 	out, seen := make([]float64, n), make([]bool, n)
@@ -100,6 +104,8 @@ func (e Estimator) collect(steps []rl.StepOutput, n int) ([]float64, error) {
 			return nil, e.failed(n, fmt.Sprintf("it returns an advantage for row %d", i), reward.Unaligned)
 		case seen[i]:
 			return nil, e.failed(n, fmt.Sprintf("it returns two advantages for row %d", i), reward.Unaligned)
+		case !(math.Abs(s.BaseReward) <= largest):
+			return nil, e.failed(n, fmt.Sprintf("the advantage of row %d is %g; at most %g can be compared", i, s.BaseReward, float64(largest)), reward.Unaligned)
 		}
 		out[i], seen[i] = s.BaseReward, true
 	}

@@ -3,6 +3,7 @@ package creditbench
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -81,6 +82,50 @@ func TestProgramMistakes(t *testing.T) {
 		require.ErrorContains(t, err, "mine: has no advantages for a batch of")
 		require.ErrorContains(t, err, why)
 	}
+}
+
+// constant answers with the same advantage for every row.
+func constant(x float64) program {
+	return func(rows []row) (e reward.Evaluation) {
+		e.Outcome = reward.Scored
+		for i := range rows {
+			e.Result.StepOutputs = append(e.Result.StepOutputs, rl.StepOutput{StepIndex: rl.StepIndex(i), BaseReward: x})
+		}
+		return e
+	}
+}
+
+// Promise: advantages of any size have finite figures, or are an error that names the row.
+func TestSizesOfAdvantages(t *testing.T) {
+	run := func(x float64) error {
+		r, err := Run(t.Context(), Plan{Worlds: []string{"turns"}, Members: []int{4}, Seeds: 2, Estimators: []Estimator{{Name: "mine", Program: constant(x)}}}, func(int, int) {})
+		if err == nil {
+			for _, v := range []Value{r.Rows[0].Sign, r.Rows[0].Rank, r.Rows[0].Bias, r.Rows[0].Noise, r.Rows[0].Area, r.Rows[0].Last} {
+				require.False(t, math.IsNaN(v.Mean) || math.IsInf(v.Mean, 0) || math.Abs(v.Mean) > 1e6, "%g: %v", x, v)
+			}
+		}
+		return err
+	}
+	for _, x := range []float64{0, 5e-324, -1e-300, 1, 1e50, -largest} {
+		require.NoError(t, run(x), "%g", x)
+	}
+	for _, x := range []float64{1e101, -math.MaxFloat64, math.Inf(1), math.NaN()} {
+		require.ErrorContains(t, run(x), "the advantage of row 0 is")
+	}
+}
+
+// Promise: every unknown name is reported, and a name that is given twice counts once.
+func TestNames(t *testing.T) {
+	p := Default()
+	p.Worlds = []string{"moon", "fork", "sea"}
+	_, err := p.Named([]string{"gigpo", "best", "worst"})
+	for _, name := range []string{"moon", "sea", "best", "worst"} {
+		require.ErrorContains(t, err, name)
+	}
+	p.Worlds = nil
+	twice, err := p.Named([]string{"gigpo", "rloo", "gigpo"})
+	require.NoError(t, err)
+	require.Len(t, twice, 2)
 }
 
 // Promise: an estimator that the worlds do not suit is named with the reason.

@@ -60,6 +60,7 @@ type tally struct {
 	right, steps   float64 // of the signs
 	found, exact   []float64
 	product, power float64 // sums of found·exact and exact²
+	size           float64 // sum of found²
 	cells          map[visit]*cell
 	order          []visit // of the cells, so that sums are the same every time
 }
@@ -74,7 +75,7 @@ func (t *tally) add(played *episodes, found []float64) {
 	for i, a := range played.exact {
 		f := found[i]
 		t.found, t.exact = append(t.found, f), append(t.exact, a)
-		t.product, t.power = t.product+f*a, t.power+a*a
+		t.product, t.power, t.size = t.product+f*a, t.power+a*a, t.size+f*f
 		t.sign(f, a)
 		c := t.cells[played.visits[i]]
 		if c == nil {
@@ -108,7 +109,7 @@ func (t *tally) quality() Quality {
 	q := Quality{Sign: t.right / max(t.steps, 1)}
 	q.Rank, _ = stats.Spearman(t.found, t.exact)
 	scale := t.product / max(t.power, math.SmallestNonzeroFloat64)
-	if scale <= 0 {
+	if t.product <= still*math.Sqrt(t.power*t.size) { // also what only rounding makes positive
 		q.Bias, q.Noise = none, none
 		return q
 	}

@@ -96,11 +96,12 @@ func (g *Graph) Add(rows *advantage.Rows, of []int32) (forgotten int) {
 		s := g.starts[b.start]
 		if s == nil {
 			s = &start{number: map[key]int32{}, seen: map[edge]uint32{}}
-			g.starts[b.start] = s
 		}
 		before := len(s.seen)
 		left = s.add(b.steps, g.update, left)
-		g.edges += len(s.seen) - before
+		if g.edges += len(s.seen) - before; len(s.seen) > 0 {
+			g.starts[b.start] = s
+		}
 	}
 	return g.forget()
 }

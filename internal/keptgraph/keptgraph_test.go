@@ -187,6 +187,19 @@ func TestForget(t *testing.T) {
 	require.Zero(t, keptgraph.New(config(0)).Add(rows, nil))
 }
 
+// Promise: a start without a step that leads somewhere has no graph: where all die at once,
+// nothing is kept and nothing is counted, however many starts there are.
+func TestDeadEnds(t *testing.T) {
+	g := keptgraph.New(config(100))
+	for _, state := range "abcdef" {
+		g.Add(batch([]episode{{string(state), 0}, {string(state), 0}}), nil)
+	}
+	require.Equal(t, keptgraph.Counts{}, g.Reach(batch([]episode{{"ab", 1}}), nil))
+	full := keptgraph.New(config(2))
+	full.Add(batch([]episode{{"ab", 1}}, []episode{{"xy", 1}}), nil)
+	require.Equal(t, keptgraph.Counts{Edges: 2, Starts: 1}, full.Reach(batch([]episode{{"x", 0}}), nil), "nothing is left for x")
+}
+
 // Promise: equal histories have equal bytes, and a graph that was saved and restored at any
 // update continues as if it had not been; damaged bytes are an error, never a panic.
 func TestBytes(t *testing.T) {

@@ -317,6 +317,9 @@ func (c *Config) problems(environment, reward bool) []error {
 	if c.Advantage.Estimator == "gae" && c.Policy.Plugin == "" && !c.Policy.ValueHead {
 		p.Invalid("advantage.estimator", "gae needs a critic, but the policy has none", "set policy.value_head: true")
 	}
+	if reward && c.Advantage.Estimator == "gdpo" && len(c.Rewards) == 1 && c.Align.EnvRewardWeight == 0 {
+		p.Invalid("advantage.estimator", "gdpo compares each of several rewards, but there is one", "add the others to rewards, set align.env_reward_weight if the environment's own counts, or use grpo")
+	}
 	if c.PPO.KLIn == learn.KLInReward && c.Train.SkipZero {
 		p.Invalid("train.skip_zero", "leaves out steps, but ppo.kl_in: reward needs the divergence of every step", "remove one of the two")
 	}

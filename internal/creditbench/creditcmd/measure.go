@@ -102,21 +102,25 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 // plan checks the options.
 func (o *options) plan(cmd *cobra.Command) (creditbench.Plan, error) {
 	plan := creditbench.Default()
-	plan.Worlds, plan.Members, plan.Seeds = o.Worlds, o.Members, o.Seeds
+	plan.Worlds, plan.Members, plan.Seeds = o.Worlds, nil, o.Seeds
+	var problems []error
 	if o.Seeds < 2 || o.Seeds > 10_000 {
-		return plan, console.Usage(cmd, "use 2 to 10000; 30 is the default", "--seeds %d is not allowed", o.Seeds)
+		problems = append(problems, console.Usage(cmd, "use 2 to 10000; 30 is the default", "--seeds %d is not allowed", o.Seeds))
 	}
 	for _, m := range o.Members {
 		if m < 2 || m > 64 {
-			return plan, console.Usage(cmd, "use 2 to 64", "--members %d is not allowed", m)
+			problems = append(problems, console.Usage(cmd, "use 2 to 64", "--members %d is not allowed", m))
+		}
+		if !slices.Contains(plan.Members, m) {
+			plan.Members = append(plan.Members, m)
 		}
 	}
 	if o.Out != "" && filepath.Ext(o.Out) != ".md" {
-		return plan, console.Usage(cmd, "give it a name that ends in .md", "--out %s is not a Markdown page", o.Out)
+		problems = append(problems, console.Usage(cmd, "give it a name that ends in .md", "--out %s is not a Markdown page", o.Out))
 	}
 	var err error
 	plan.Estimators, err = plan.Named(o.Estimators)
-	return plan, err
+	return plan, errors.Join(append(problems, err)...)
 }
 
 // programs loads the estimators of --file, in the sandbox.
@@ -173,7 +177,12 @@ func (o *options) load(ctx context.Context, file string) (*merit.Rewards, error)
 	default:
 		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--file", What: file + " is neither a Python file nor a WebAssembly module", Hint: "name a .py or .wasm file"}
 	}
-	return rewardcmd.Load(ctx, o.host, o.Sandbox, named)
+	r, err := rewardcmd.Load(ctx, o.host, o.Sandbox, named)
+	if f := fault.As(err); f != nil && named.Path != file { // the copy is gone, and it is not a reward
+		f.Where, f.What = file, strings.Replace(f.What, "the reward", "the estimator", 1)
+		f.Hint = strings.NewReplacer("correct the reward", "correct the file", "the folder of reward.py; ", "the file itself; ", "a reward has none", "an estimator has none").Replace(f.Hint)
+	}
+	return r, err
 }
 
 // function finds what an estimator defines.

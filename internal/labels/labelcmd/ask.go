@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -24,9 +26,9 @@ type askOptions struct {
 }
 
 func (o *askOptions) run(cmd *cobra.Command, words []string) error {
-	rater := cmp.Or(o.Rater, o.host.Env("USER"))
-	if rater == "" {
-		return console.Usage(cmd, "set the rater: --rater NAME", "the rater's name is not set")
+	rater, err := raterOf(cmd, o.host, o.Rater)
+	if err != nil {
+		return err
 	}
 	if o.Rounds < 1 {
 		return console.Usage(cmd, "use 1 or more", "--rounds must be at least 1, not %d", o.Rounds)
@@ -37,6 +39,21 @@ func (o *askOptions) run(cmd *cobra.Command, words []string) error {
 		return s.run(cmd.Context())
 	})
 }
+
+// raterOf returns the name of the rater, of the flag or the environment. It stands in answers,
+// tables and pages, so that it must be a short text in one line.
+func raterOf(cmd *cobra.Command, h *console.Host, flag string) (string, error) {
+	rater := cmp.Or(flag, h.Env("USER"))
+	switch {
+	case strings.TrimSpace(rater) == "":
+		return "", console.Usage(cmd, "set the rater: --rater NAME", "the rater's name is not set")
+	case !utf8.ValidString(rater) || utf8.RuneCountInString(rater) > 100 || strings.ContainsFunc(rater, unprintable):
+		return "", console.Usage(cmd, "use up to 100 characters in one line, such as --rater eve", "%.60q is not the name of a rater", rater)
+	}
+	return rater, nil
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // session is the session of one rater.
 type session struct {

@@ -55,14 +55,15 @@ compare reports how often raters prefer the trained policy, and how far they agr
 }
 
 func (o *preferOptions) run(cmd *cobra.Command, args []string) error {
-	rater := cmp.Or(o.Rater, o.host.Env("USER"))
 	switch {
 	case o.Listen != "" && o.Raters == "":
 		return console.Usage(cmd, "add --raters FILE with the accounts of raters", "--listen needs the accounts of raters")
 	case o.Listen == "" && o.Raters != "":
 		return console.Usage(cmd, "add --listen 127.0.0.1:8721, or omit --raters", "--raters has an effect only with --listen")
-	case o.Listen == "" && rater == "":
-		return console.Usage(cmd, "set the rater: --rater NAME", "the rater's name is not set")
+	}
+	rater, err := raterOf(cmd, o.host, o.Rater)
+	if err != nil && o.Listen == "" {
+		return err
 	}
 	pairs, err := preference.Read(o.Against, args[0])
 	if err != nil {
