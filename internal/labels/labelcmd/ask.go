@@ -40,8 +40,8 @@ func (o *askOptions) run(cmd *cobra.Command, words []string) error {
 	})
 }
 
-// raterOf returns the name of the rater, of the flag or the environment. It stands in answers,
-// tables and pages, so that it must be a short text in one line.
+// raterOf returns the name of the rater, of the flag or the environment. It is shown in
+// tables and on pages, so it must be a short text in one line.
 func raterOf(cmd *cobra.Command, h *console.Host, flag string) (string, error) {
 	rater := cmp.Or(flag, h.Env("USER"))
 	switch {

@@ -110,7 +110,7 @@ func (c Config) Validate() []error {
 	}
 	p.Check(c.MaxBackoff >= c.Backoff, "max_backoff", c.MaxBackoff, "use a duration of at least backoff, such as 1m")
 	if c.Budget.Cost > 0 && !c.Price().Set() {
-		p.Missing("budget.input_price", "budget.cost needs prices", "set budget.input_price and budget.output_price, per million tokens; a configuration for training can list the model in prices.models")
+		p.Missing("budget.input_price", "budget.cost needs prices", "set budget.input_price and budget.output_price, per million tokens; a configuration for training or for optimize prompt can list the model in prices.models")
 	}
 	if c.Cassettes.Mode != Off && c.Cassettes.Dir == "" {
 		p.Missing("cassettes.dir", "no folder is set", "set it to the folder for recorded answers")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/cost"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/prompt"
 	"github.com/merit-rl/merit/sandbox"
@@ -42,6 +43,9 @@ type Config struct {
 	Search prompt.Config `yaml:"search" json:"search"`
 	// Budget is what the search may spend on all models together.
 	Budget prompt.Budget `yaml:"budget" json:"budget"`
+	// Prices lists what the tokens of language models cost. The model, the editor, judges and
+	// rubrics use them, unless their own budget has prices.
+	Prices cost.Prices `yaml:"prices" json:"prices"`
 
 	// Places records where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
@@ -63,7 +67,7 @@ func (m *Model) SetDefaults() {
 func DefaultConfig() *Config {
 	return &Config{
 		Seed: 1, Tasks: Tasks{HeldOutShare: 0.5}, Sandbox: sandbox.DefaultConfig(), Search: prompt.DefaultConfig(),
-		Model: Model{Sampling: prompt.Sampling{MaxTokens: 512}, Server: chat.DefaultConfig()},
+		Model: Model{Sampling: prompt.Sampling{MaxTokens: 512}, Server: chat.DefaultConfig()}, Prices: cost.DefaultPrices(),
 	}
 }
 
@@ -81,6 +85,7 @@ func Load(path string, overrides ...string) (_ *Config, err error) {
 
 // Validate returns every problem of c, each a *fault.Error whose Where is a key path.
 func (c *Config) Validate() []error {
+	c.usePrices() // limits of cost are checked against them
 	p := fault.Validate(c)
 	switch {
 	case c.Prompt == "" && c.PromptFile == "":
@@ -101,6 +106,21 @@ func (c *Config) Validate() []error {
 		}
 	}
 	return p
+}
+
+// usePrices gives every model the prices of c.
+func (c *Config) usePrices() {
+	c.Model.Server.Prices = c.Prices
+	if c.Editor != nil {
+		c.Editor.Server.Prices = c.Prices
+	}
+	for _, r := range c.Rewards {
+		for _, section := range []merit.Section{r.Judge, r.Rubric, r.Ask} {
+			if models, ok := section.(merit.PricedSection); ok {
+				models.UsePrices(c.Prices)
+			}
+		}
+	}
 }
 
 // EachPath replaces every path in c with the result of replace.

@@ -36,6 +36,8 @@ type journal struct {
 	in   *bufio.Reader // nil after the last entry
 	at   int64         // offset of the next line
 	line int
+
+	synced func() error // called after entries are safe; nil = nothing
 }
 
 // openJournal opens the journal at path, or creates one for a search with h. It returns an
@@ -134,6 +136,9 @@ func (j *journal) write(v any) error {
 func (j *journal) Sync() error {
 	if err := j.file.Sync(); err != nil {
 		return storage(j.path, "cannot be written", err)
+	}
+	if j.synced != nil {
+		return j.synced()
 	}
 	return nil
 }

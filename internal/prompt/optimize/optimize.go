@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/cost"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/prompt"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -29,6 +30,7 @@ const (
 	JournalFile = "journal.jsonl" // every answer of a model, in order; a stopped search resumes from it
 	ResultFile  = "result.json"   // a prompt.Result
 	PromptFile  = "prompt.txt"    // the chosen prompt
+	CostFile    = "cost.json"     // a Cost
 	LockFile    = "lock"          // held by the process that writes
 )
 
@@ -60,13 +62,14 @@ func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error
 			Hint: "use a reward that scores each answer alone; for a judge, set mode: independent",
 		}
 	}
+	spent := &spending{currency: c.Prices.Currency}
 	model, editor, closing, err := c.open(o.Getenv)
 	if err != nil {
 		return nil, err
 	}
 	defer closing()
-	s := c.settings(start, train, heldOut, reward.NewPool(rewards.Parts, 0))
-	s.Model, s.Editor, s.Progress = model, editor, o.Progress
+	s := c.settings(start, train, heldOut, reward.NewPool(rewards.Parts, 0), &spent.rewards)
+	s.Model, s.Editor, s.Progress = metered{model, &spent.answers}, metered{editor, &spent.editor}, o.Progress
 	if err := s.Check(); err != nil {
 		return nil, c.Places.Explain("", err)
 	}
@@ -75,16 +78,16 @@ func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error
 		return nil, err
 	}
 	s.Identity = parts["models"] + parts["rewards"]
-	return c.within(ctx, o.Dir, s, header{format, parts})
+	return c.within(ctx, o.Dir, s, header{format, parts}, spent)
 }
 
 // settings returns the search without its models.
-func (c *Config) settings(start string, train, heldOut []*rl.Task, pool *reward.Pool) prompt.Settings {
+func (c *Config) settings(start string, train, heldOut []*rl.Task, pool *reward.Pool, spent *cost.Meter) prompt.Settings {
 	s := prompt.Settings{
 		Config: c.Search, Seed: rl.Seed(c.Seed), Start: start, Tasks: train, HeldOut: heldOut, Sampling: c.Model.Sampling, Editing: c.editor().Sampling,
 		Budget: c.Budget, Parallel: max(c.Model.Server.MaxConcurrent, c.editor().Server.MaxConcurrent),
 		Score: func(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
-			return pool.EvaluateUnit(ctx, []*rl.Trajectory{t})[0]
+			return pool.EvaluateUnit(cost.With(ctx, spent), []*rl.Trajectory{t})[0]
 		},
 	}
 	return s
@@ -164,7 +167,7 @@ func (c *Config) parts(s prompt.Settings, rewards []reward.Weighted) (map[string
 }
 
 // within runs the search in a folder.
-func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h header) (_ *prompt.Result, err error) {
+func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h header, spent *spending) (_ *prompt.Result, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, storage(dir, "cannot be created", err)
 	}
@@ -178,8 +181,10 @@ func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h he
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	text, err := c.Marshal(dir)
-	if err == nil {
+	err = spent.open(dir)
+	j.synced = spent.save
+	text, err2 := c.Marshal(dir)
+	if err = errors.Join(err, err2); err == nil {
 		err = WriteFile(dir, ConfigFile, text)
 	}
 	if err != nil {
@@ -187,7 +192,7 @@ func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h he
 	}
 	s.Journal = j
 	result, err := prompt.Run(ctx, s)
-	if err != nil {
+	if err = errors.Join(err, spent.save()); err != nil {
 		return nil, c.Places.Explain("", err)
 	}
 	found, err := json.MarshalIndent(result, "", "  ")

@@ -91,6 +91,45 @@ func run(t *testing.T, c *optimize.Config, dir string) *prompt.Result {
 	return r
 }
 
+// Promise: the cost of a search is that of every request at the prices of its configuration, by
+// use, over all processes: a search that is resumed adds to it, and one that is finished does not.
+// A limit of cost needs no other prices.
+func TestCost(t *testing.T) {
+	s := server(t)
+	at := `prices={currency: EUR, models: [{model: small, input: 1, output: 2}, {model: "jud*", input: 10}]}`
+	c, err := optimize.Load(write(t, s.URL), at, "search.rounds=1", "model.server.budget.cost=1", "model.server.cassettes.mode=off")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	r := run(t, c, dir)
+	first, err := optimize.ReadCost(dir)
+	require.NoError(t, err)
+	require.Equal(t, "EUR", first.Currency)
+	plays, editor, judge := first.Answers["small"], first.Editor["small"], first.Rewards["judge"]
+	require.Equal(t, [2]int{r.Plays.Calls, r.Spent.Calls}, [2]int{plays.Calls, plays.Calls + editor.Calls})
+	require.Equal(t, r.Spent.PromptTokens, plays.Prompt+editor.Prompt)
+	require.Equal(t, r.Plays.Calls, judge.Calls)
+	require.InDelta(t, float64(plays.Prompt+2*plays.Completion)/1e6, plays.Money, 1e-12)
+	require.InDelta(t, float64(judge.Prompt)/1e5, judge.Money, 1e-12)
+
+	run(t, c, dir)
+	again, err := optimize.ReadCost(dir)
+	require.NoError(t, err)
+	require.Equal(t, first, again, "a finished search asks nothing")
+
+	path := filepath.Join(dir, optimize.JournalFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text[:bytes.LastIndexByte(text[:len(text)-1], '\n')+1], 0o644))
+	run(t, c, dir)
+	again, err = optimize.ReadCost(dir)
+	require.NoError(t, err)
+	require.Equal(t, plays.Calls+1, again.Answers["small"].Calls, "the lost answer was paid for twice")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, optimize.CostFile), []byte(`{"answers":{"small":{"calls":"x"}}}`), 0o644))
+	_, err = optimize.Run(t.Context(), c, optimize.Options{Dir: dir})
+	require.ErrorContains(t, err, "is not what a search used")
+}
+
 // Promise: a search with real connections finds the better prompt, and its state is entirely
 // in the folder: a journal that a kill cut anywhere resumes to the same bytes, and a finished
 // one sends no request.

@@ -1,18 +1,21 @@
 package promptcmd
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/prompt"
 	"github.com/merit-rl/merit/internal/prompt/optimize"
 	"github.com/merit-rl/merit/internal/prompt/promptpage"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/internal/runs/spent"
 )
 
 type promptOptions struct {
@@ -62,7 +65,11 @@ func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return console.Resumable(cmd, err)
 	}
-	html, err := promptpage.HTML(name, r)
+	used, err := optimize.ReadCost(o.Out)
+	if err != nil {
+		return err
+	}
+	html, err := promptpage.HTML(name, r, spent.Uses(used.Currency, []string{"answers", "editor", "rewards"}, used.Answers, used.Editor, used.Rewards))
 	if err != nil {
 		return err
 	}
@@ -70,9 +77,12 @@ func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.host.Global.JSON {
-		return o.host.PrintJSON(r)
+		return o.host.PrintJSON(struct {
+			*prompt.Result
+			Cost optimize.Cost `json:"cost"`
+		}{r, used})
 	}
-	return o.print(r)
+	return o.print(r, used)
 }
 
 // note describes what a search is doing.
@@ -87,7 +97,7 @@ func note(p prompt.Progress) string {
 	return text
 }
 
-func (o *promptOptions) print(r *prompt.Result) error {
+func (o *promptOptions) print(r *prompt.Result, used optimize.Cost) error {
 	t := terminal.Table{Head: []string{"round", "candidate", "made by", "held-out score", "95 %", "tasks"}}
 	for _, p := range r.HeldOut {
 		row := []string{fmt.Sprint(p.Round), fmt.Sprint(p.Candidate), string(r.Candidates[p.Candidate].How)}
@@ -102,9 +112,15 @@ func (o *promptOptions) print(r *prompt.Result) error {
 	for _, round := range r.Rounds {
 		rejected += round.Rejected
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nstopped by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were not new prompts\nprompt: %s\npage: %s\n",
-		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.Out, optimize.PromptFile), filepath.Join(o.Out, promptpage.HTMLFile))
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nstopped by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were not new prompts\ncost: %s\nprompt: %s\npage: %s\n",
+		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, line(used), filepath.Join(o.Out, optimize.PromptFile), filepath.Join(o.Out, promptpage.HTMLFile))
 	return err
+}
+
+// line says in a few words what the search used.
+func line(used optimize.Cost) string {
+	of := spent.Of{Currency: used.Currency, Cost: run.Cost{Collect: run.Spent{Models: used.Total()}}}
+	return cmp.Or(of.Line(), "no request was sent")
 }
 
 // cells formats an estimate.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/prompt"
+	"github.com/merit-rl/merit/internal/runs/spent"
 )
 
 // HTMLFile is the page's name in the folder of a search.
@@ -31,8 +32,8 @@ type candidate struct {
 	InBeams string
 }
 
-// HTML renders the page of r.
-func HTML(title string, r *prompt.Result) ([]byte, error) {
+// HTML renders the page of r and of what the search used.
+func HTML(title string, r *prompt.Result, used spent.Table) ([]byte, error) {
 	var all, line []candidate
 	for _, c := range r.Candidates {
 		shown := candidate{Candidate: c, Chosen: c.ID == r.Chosen, InBeams: ids(c.Beams)}
@@ -53,7 +54,7 @@ func HTML(title string, r *prompt.Result) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, map[string]any{
 		"Title": title, "R": r, "Start": r.HeldOut[0], "Curve": template.HTML(curve(r)), // generated from numbers only
-		"All": all, "Line": line, "Editor": editor,
+		"All": all, "Line": line, "Editor": editor, "Used": used,
 	})
 	if err != nil {
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the page cannot be rendered", Err: err, Hint: "please report it"}

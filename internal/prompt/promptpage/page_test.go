@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/cost"
 	"github.com/merit-rl/merit/internal/prompt"
+	"github.com/merit-rl/merit/internal/runs/spent"
 )
 
 // Promise: for any two texts, a diff without its additions is the old text, and without its
@@ -49,7 +51,7 @@ func TestThePageIsSafe(t *testing.T) {
 		HeldOut:    []prompt.Point{{HeldOut: estimate}, {Round: 1, Candidate: 1, HeldOut: estimate}},
 		Candidates: []prompt.Candidate{{Text: "Answer.", How: prompt.Start, Parent: -1, Train: estimate}, {ID: 1, Text: hostile, How: prompt.Edit, Round: 1, Critique: hostile}},
 		Rounds:     []prompt.Round{{Number: 1, Parents: []int{0}, Made: []int{1}, Beam: []int{1, 0}}},
-	})
+	}, spent.Uses("EUR", []string{"answers", "editor"}, cost.Models{"small": {Calls: 3, Prompt: 1200, Completion: 4, Money: 0.5}}, nil))
 	require.NoError(t, err)
 	page := string(text)
 	require.NotContains(t, page, "<script")
@@ -58,6 +60,8 @@ func TestThePageIsSafe(t *testing.T) {
 	require.Contains(t, html.UnescapeString(page), "⟨U+202E⟩gnirts⟨U+200B⟩")
 	require.Contains(t, page, "&lt;script&gt;")
 	require.Contains(t, page, "no difference is shown")
+	require.Contains(t, page, "<th>EUR")
+	require.Contains(t, page, "<td>0.5000")
 	require.Contains(t, page, "0.500 [0.250, 0.750] of 20")
 	require.Contains(t, page, "<del>Answer.</del>")
 	require.Equal(t, 2, strings.Count(page, `class="point"`))

@@ -67,6 +67,19 @@ func (o Of) Table() Table {
 	return o.text(rows)
 }
 
+// Uses returns a row for each use of models that is not empty, and their sum.
+func Uses(currency string, names []string, of ...cost.Models) Table {
+	var rows []row
+	var total cost.Models
+	for i, used := range of {
+		total = total.Plus(used)
+		if len(used) > 0 {
+			rows = append(rows, row{name: names[i], Spent: run.Spent{Models: used}})
+		}
+	}
+	return Of{Currency: currency}.text(append(rows, row{name: "all", Spent: run.Spent{Models: total}}))
+}
+
 // text formats rows.
 func (o Of) text(rows []row) Table {
 	all := Table{Head: []string{"cost", "CPU s", "fuel", "calls", "prompt tokens", "answer tokens", o.money()}}
