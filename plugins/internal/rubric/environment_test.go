@@ -97,7 +97,7 @@ func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"form": "xml", "drawn": 2, "domains": ["music"], "size": [3, 9], "hinted": -1, "questions": 11, "criteria": 0, "attempts": 0, "variants": 0,
 		  "stakeholder": {"kind": "ghost", "urll": "x"}, "workers": {"kind": "ants", "count": 1}, "shares": {"test": 1}}`: {
-			`options.form: must be choice or json, not "xml"`,
+			`options.form: must be choice, json or names, not "xml"`,
 			"options.drawn: must be a share, not 2",
 			`options.domains[0]: "music" is not a domain`,
 			"options.size: [3 9] is not a range within 1 to 8",

@@ -14,11 +14,12 @@ import (
 const (
 	formChoice = "choice" // one of a list of questions and criteria
 	formJSON   = "json"   // free text of JSON
+	formNames  = "names"  // JSON that names criteria of the catalogue
 )
 
 // Options are the options that a user may set. A range is [least, most].
 type Options struct {
-	Form         string        `json:"form"`          // choice or json
+	Form         string        `json:"form"`          // choice, json or names
 	Rubrics      string        `json:"rubrics"`       // folder with the truths that people wrote, in train and heldout; empty = all are drawn
 	Workflows    string        `json:"workflows"`     // file of the user's tasks, JSON Lines, each with inputs, outputs and a hidden rubric
 	Drawn        float64       `json:"drawn"`         // share of the training tasks whose truth is drawn rather than from rubrics
@@ -47,8 +48,8 @@ func defaults() Options {
 func (o Options) check(split string) error {
 	var p plugin.Problems
 	p.Split(split)
-	if o.Form != formChoice && o.Form != formJSON {
-		p.Add("form", "choice suits the embedded network, json language models", "must be choice or json, not %q", o.Form)
+	if !slices.Contains([]string{formChoice, formJSON, formNames}, o.Form) {
+		p.Add("form", "choice suits the embedded network, json and names language models", "must be choice, json or names, not %q", o.Form)
 	}
 	for i, name := range o.Domains {
 		if !slices.Contains(catalogue.Domains(), catalogue.Domain(name)) {
@@ -123,7 +124,7 @@ func (o Options) domains() (all []catalogue.Domain) {
 // maxSteps returns the largest number of steps of an episode. Each question takes a step at
 // worst, and so does each attempt (form json), or each addition and the end (form choice).
 func (o Options) maxSteps() int {
-	if o.Form == formJSON {
+	if o.Form != formChoice {
 		return o.Questions + o.Attempts
 	}
 	return o.Questions + o.Criteria + 1

@@ -9,7 +9,11 @@ func (o Options) systemJSON() string {
 	if o.MinQuestions > 0 {
 		first = fmt.Sprintf(", at least %d before the rubric", o.MinQuestions)
 	}
-	return fmt.Sprintf(promptJSON, min(o.Questions, maxQuestions), o.Questions, first)
+	text := promptJSON
+	if o.Form == formNames {
+		text = promptNames
+	}
+	return fmt.Sprintf(text, min(o.Questions, maxQuestions), o.Questions, first)
 }
 
 const promptJSON = `A stakeholder wants work done. Find out what counts, then write a rubric: criteria with weights and rules, by which the work is judged as the stakeholder would.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/internal/rubric/catalogue"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -47,16 +48,13 @@ func (s *writer) Step(action plugin.Action, turn *plugin.Turn) error {
 	s.written.Attempts++
 	why := "That is neither questions nor a rubric that can be read:\n"
 	if len(problems) == 0 {
-		r, repairs, err := rubric.Parse([]byte(action.Text))
-		if err == nil {
-			err = small(r)
-		}
+		var r *rubric.Rubric
+		r, s.written.Repairs, problems = s.read(action.Text)
 		first := s.questionsFirst()
-		if err == nil && first == 0 {
-			s.written.Repairs = repairs
+		if r != nil && first == 0 {
 			return s.end(r, "", turn)
 		}
-		if problems = rubric.Problems(err); err == nil {
+		if s.written.Repairs = nil; r != nil {
 			why, problems = "That is a rubric, and it is too early for one.\n", []string{early(first)}
 		}
 	}
@@ -68,6 +66,25 @@ func (s *writer) Step(action plugin.Action, turn *plugin.Turn) error {
 	s.show(turn, why+told)
 	return nil
 }
+
+// read returns the rubric of a message, and how it was repaired; or nil and what is wrong with it.
+func (s *writer) read(text string) (r *rubric.Rubric, repairs, problems []string) {
+	if s.env.options.Form == formNames {
+		r, problems = named(text, s.aspects())
+		return r, nil, problems
+	}
+	r, repairs, err := rubric.Parse([]byte(text))
+	if err == nil {
+		err = small(r)
+	}
+	if err != nil {
+		return nil, nil, rubric.Problems(err)
+	}
+	return r, repairs, nil
+}
+
+// aspects returns those of the task's domain.
+func (s *writer) aspects() []catalogue.Aspect { return s.env.source.lists.Of(s.start.truth.Domain) }
 
 // early returns the problem of a rubric that comes before the required questions.
 func early(first int) string {
@@ -175,6 +192,9 @@ func (s *writer) show(turn *plugin.Turn, news string) {
 	left := fmt.Sprintf("You may ask %d more questions. Rubrics that cannot be read: %d of %d.", s.questionsLeft(), s.written.Attempts, s.env.options.Attempts)
 	if first := s.questionsFirst(); first > 0 {
 		left += " " + early(first)
+	}
+	if s.env.options.Form == formNames && news == "" {
+		left = offer(s.aspects()) + "\n" + left
 	}
 	turn.Anchor = append(append(append(s.said(turn.Anchor), news...), '\n'), left...)
 	if news != "" {
