@@ -98,6 +98,31 @@ func names(aspects []catalogue.Aspect) (all []string) {
 	return all
 }
 
+// infoTold is the name under which the last step of an episode has what the stakeholder told, for
+// people who make demonstrations: a policy never sees it.
+const infoTold = "told"
+
+// said is a criterion that the stakeholder told.
+type said struct {
+	Answer string `json:"answer"`
+	Name   string `json:"name"`   // of the catalogue; empty if that does not cover the criterion
+	Weight int    `json:"weight"` // 1 to 3
+}
+
+// told returns the criteria that the stakeholder told, in the truth's order.
+func (s *writer) told() []said {
+	list := []said{}
+	for _, i := range s.talk.Told() {
+		c := &s.start.truth.Criteria[i]
+		t := said{Answer: c.Answer, Weight: s.start.truth.Importance(i)}
+		if _, _, ok := s.env.source.lists.Find(s.start.truth.Domain, c.Aspect, c.Level); ok {
+			t.Name = c.Aspect + ": " + c.Level
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
 // offer says which names a rubric may have.
 func offer(aspects []catalogue.Aspect) string {
 	list := make([]string, len(aspects))

@@ -111,6 +111,11 @@ func small(r *rubric.Rubric) error {
 
 // end ends the episode with a rubric, or with the problem that prevented one.
 func (s *writer) end(r *rubric.Rubric, problem string, turn *plugin.Turn) error {
+	if s.env.options.Form == formNames {
+		if err := turn.Info(infoTold, s.told()); err != nil {
+			return err
+		}
+	}
 	if err := s.finish(r, problem, turn); err != nil {
 		return err
 	}

@@ -44,15 +44,18 @@ func New(t *truth.Truth, lists *catalogue.Catalogue) *Talk {
 	return &Talk{Truth: t, lists: lists, told: make([]bool, len(t.Criteria))}
 }
 
-// Count returns how many criteria were told.
-func (k *Talk) Count() (n int) {
-	for _, told := range k.told {
+// Told returns the criteria that were told, in the truth's order.
+func (k *Talk) Told() (list []int) {
+	for i, told := range k.told {
 		if told {
-			n++
+			list = append(list, i)
 		}
 	}
-	return n
+	return list
 }
+
+// Count returns how many criteria were told.
+func (k *Talk) Count() int { return len(k.Told()) }
 
 // Note records that a criterion was told.
 func (k *Talk) Note(criterion int) {
