@@ -16,6 +16,10 @@ type Experience struct {
 	Weight       []float64 // of the row in the loss, ≥ 0; 0 = nothing is learned from the step
 	Return       []float64 // discounted return to go, the target of a critic
 	Caution      Caution
+
+	// Imitate is true if others made the decisions, with unknown probabilities. The loss is
+	// then the weighted mean of −advantage · log-probability, whatever else is configured.
+	Imitate bool
 }
 
 // Caution slows a learner down: factors of its learning rate and of the width of
@@ -31,6 +35,7 @@ type Sequence struct {
 	LogProb    []float32 // when it was sampled, nats; 0 where Sampled is
 	Advantage  []float32 // of the step that the token belongs to; 0 where Sampled is
 	Weight     []float32 // of the same; 0 where Sampled is
+	Imitate    bool      // as Experience.Imitate: LogProb is 0
 }
 
 // Sequences turns the advantages of steps into those of their tokens. As long as
@@ -44,7 +49,7 @@ type Sequence struct {
 func (e *Experience) Sequences() ([]Sequence, error) {
 	var all []Sequence
 	for i, t := range e.Trajectories {
-		b := builder{trajectory: t.ID}
+		b := builder{trajectory: t.ID, imitate: e.Imitate}
 		for k := range t.Steps {
 			row := e.First[i] + k
 			if err := b.add(&t.Steps[k], e.Advantage[row], e.Weight[row]); err != nil {
@@ -60,6 +65,7 @@ func (e *Experience) Sequences() ([]Sequence, error) {
 // builder makes the sequences of one trajectory.
 type builder struct {
 	trajectory string
+	imitate    bool
 	current    Sequence
 	learns     bool // current has a token to learn from
 	done       []Sequence
@@ -106,7 +112,10 @@ func (b *builder) sampled(tokens []rl.Token, advantage, weight float64) {
 		c.Tokens[from+j] = t.ID
 		if weight > 0 {
 			c.Sampled[from+j] = 1
-			c.LogProb[from+j], c.Advantage[from+j], c.Weight[from+j] = float32(t.LogProb), float32(advantage), float32(weight)
+			c.Advantage[from+j], c.Weight[from+j] = float32(advantage), float32(weight)
+			if !b.imitate {
+				c.LogProb[from+j] = float32(t.LogProb)
+			}
 		}
 	}
 	b.learns = b.learns || weight > 0
@@ -115,7 +124,7 @@ func (b *builder) sampled(tokens []rl.Token, advantage, weight float64) {
 // end stores the current sequence.
 func (b *builder) end() {
 	if b.learns {
-		b.current.Trajectory = b.trajectory
+		b.current.Trajectory, b.current.Imitate = b.trajectory, b.imitate
 		b.done = append(b.done, b.current)
 	}
 	b.current, b.learns = Sequence{}, false

@@ -59,6 +59,7 @@ type Spec struct {
 	Model     string // name of the weights that act; empty if they have none
 	Tokenizer string // digest of the tokenizer; empty if there is none
 	Context   int    // tokens that a conversation may have; 0 = not known
+	Imitates  bool   // it accepts Observation.Answered and Experience.Imitate
 }
 
 // Stats describes an update: weighted means over the rows. Fields that a learner

@@ -50,6 +50,11 @@ type Observation struct {
 	// the first decision, and if the policy returns no tokens.
 	Tokens  []int32
 	Covered int
+
+	// Answered is true if Messages end with an answer that another model gave. The
+	// policy decides nothing: its decision has the Prompt and the Tokens of this answer,
+	// whose log-probabilities are not used. Only a policy whose Spec.Imitates is asked.
+	Answered bool
 }
 
 // Decision is what the policy chose.

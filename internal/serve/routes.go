@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/serve/tenant"

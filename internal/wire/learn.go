@@ -26,7 +26,7 @@ func EncodeLearn(sequences []policy.Sequence, seed rl.Seed) (iter.Seq[*pb.LearnR
 		}
 	}
 	return func(yield func(*pb.LearnRequest) bool) {
-		part := &pb.LearnRequest{Seed: uint64(seed), Sequences: uint32(len(sequences))}
+		part := &pb.LearnRequest{Seed: uint64(seed), Sequences: uint32(len(sequences)), Imitate: len(sequences) > 0 && sequences[0].Imitate}
 		for i := range sequences {
 			if n := len(part.Sampled); n > 0 && (n+len(sequences[i].Sampled))*tokenBytes > partBytes {
 				if !yield(part) {
@@ -54,13 +54,14 @@ type Lesson struct {
 	Sequences []policy.Sequence
 	Seed      rl.Seed
 	announced int
+	imitate   bool
 	begun     bool
 }
 
 // Add adds the next part.
 func (l *Lesson) Add(m *pb.LearnRequest) error {
 	if !l.begun {
-		l.begun, l.Seed, l.announced = true, rl.Seed(m.Seed), int(m.Sequences)
+		l.begun, l.Seed, l.announced, l.imitate = true, rl.Seed(m.Seed), int(m.Sequences), m.Imitate
 	}
 	n, rows := len(m.End)/4, len(m.Sampled)
 	if err := length("learn.end", m.End, n, 4); err != nil {
@@ -93,7 +94,7 @@ func (l *Lesson) Add(m *pb.LearnRequest) error {
 		}
 		s := policy.Sequence{
 			Tokens: tokens[from:to:to], Sampled: m.Sampled[from:to:to],
-			LogProb: columns[0][from:to:to], Advantage: columns[1][from:to:to], Weight: columns[2][from:to:to],
+			LogProb: columns[0][from:to:to], Advantage: columns[1][from:to:to], Weight: columns[2][from:to:to], Imitate: l.imitate,
 		}
 		if err := checkSequence(&s); err != nil {
 			return err
@@ -116,6 +117,8 @@ func checkSequence(s *policy.Sequence) error {
 			return broken("learn.sampled", "the first token cannot be sampled: nothing precedes it")
 		case sampled == 0 && (s.LogProb[i] != 0 || s.Advantage[i] != 0 || s.Weight[i] != 0):
 			return broken("learn.sampled", "row %d was not sampled but has a log-probability, advantage or weight", i)
+		case s.Imitate && s.LogProb[i] != 0:
+			return broken("learn.log_prob", "row %d has log-probability %v, but the answers are to be imitated", i, s.LogProb[i])
 		case s.LogProb[i] > 0 || s.Weight[i] < 0:
 			return broken("learn.weight", "row %d has log-probability %v and weight %v", i, s.LogProb[i], s.Weight[i])
 		}

@@ -62,6 +62,22 @@ func part(t testing.TB, n int) *pb.LearnRequest {
 	return nil
 }
 
+// Promise: in every part of an update that imitates, the sequences say so.
+func TestImitation(t *testing.T) {
+	want := []policy.Sequence{sequence(300_000), sequence(5)}
+	for i := range want {
+		want[i].Imitate = true
+		clear(want[i].LogProb)
+	}
+	parts, err := wire.EncodeLearn(want, 1)
+	require.NoError(t, err)
+	var lesson wire.Lesson
+	for part := range parts {
+		require.NoError(t, lesson.Add(part))
+	}
+	require.Equal(t, want, lesson.Sequences)
+}
+
 // Promise: columns that do not fit, and parts that are missing, are refused.
 func TestLearnRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.LearnRequest){
@@ -77,6 +93,7 @@ func TestLearnRefused(t *testing.T) {
 		"learn.sampled: row 1 was not sampled but has":                func(m *pb.LearnRequest) { m.Sampled[1] = 0 },
 		"learn.log_prob: value 0 is NaN":                              func(m *pb.LearnRequest) { copy(m.LogProb, "\x00\x00\xc0\x7f") },
 		"learn.advantage: the column has 11 bytes, not 3 rows":        func(m *pb.LearnRequest) { m.Advantage = m.Advantage[1:] },
+		"learn.log_prob: row 1 has log-probability -0.5, but the":     func(m *pb.LearnRequest) { m.Imitate = true },
 		"learn.weight: row 1 has log-probability -0.5 and w":          func(m *pb.LearnRequest) { m.Weight[7] = 0xbf },
 	} {
 		m := part(t, 3)

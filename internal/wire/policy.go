@@ -57,6 +57,7 @@ func EncodePolicySpec(spec policy.Spec, err error) *pb.PolicyReply {
 	}
 	return &pb.PolicyReply{Spec: &pb.PolicySpec{
 		Learns: spec.Learns, Model: Cut(spec.Model, MaxName), Tokenizer: Cut(spec.Tokenizer, MaxName), Context: uint32(spec.Context),
+		Imitates: spec.Imitates,
 	}}
 }
 
@@ -73,6 +74,7 @@ func DecodePolicySpec(m *pb.PolicyReply) (policy.Spec, error) {
 	}
 	return policy.Spec{
 		Learns: m.Spec.Learns, Model: Clean(m.Spec.Model, MaxName), Tokenizer: Clean(m.Spec.Tokenizer, MaxName), Context: int(m.Spec.Context),
+		Imitates: m.Spec.Imitates,
 	}, nil
 }
 

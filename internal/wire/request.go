@@ -28,7 +28,7 @@ func EncodeRequest(o *policy.Observation, limit time.Duration) (*pb.ActRequest, 
 	m := &pb.ActRequest{
 		Messages: messages.Bytes(), Text: strings.ToValidUTF8(o.Text, "\uFFFD"),
 		Features: appendFloats(nil, o.Features), Mask: o.Mask, Seed: uint64(o.Seed), Greedy: o.Greedy,
-		Tokens: appendTokens(nil, o.Tokens), Covered: uint32(o.Covered),
+		Tokens: appendTokens(nil, o.Tokens), Covered: uint32(o.Covered), Answered: o.Answered,
 	}
 	if limit > 0 {
 		m.Timeout = uint32(min((limit + time.Millisecond - 1).Milliseconds(), math.MaxUint32))
@@ -46,7 +46,7 @@ func EncodeRequest(o *policy.Observation, limit time.Duration) (*pb.ActRequest, 
 // DecodeRequest decodes the request in the plug-in.
 func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation, error) {
 	o := policy.Observation{
-		Text: m.Text, Actions: c.Actions, Tools: c.Tools, Seed: rl.Seed(m.Seed), Greedy: m.Greedy, Covered: int(m.Covered),
+		Text: m.Text, Actions: c.Actions, Tools: c.Tools, Seed: rl.Seed(m.Seed), Greedy: m.Greedy, Covered: int(m.Covered), Answered: m.Answered,
 	}
 	if !utf8.Valid(m.Messages) {
 		return o, broken("messages", "are not UTF-8")
@@ -56,6 +56,9 @@ func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation,
 	}
 	if o.Covered > len(o.Messages) {
 		return o, broken("covered", "is %d, but there are only %d messages", m.Covered, len(o.Messages))
+	}
+	if n := len(o.Messages); o.Answered && (n == 0 || o.Messages[n-1].Role != rl.RoleAssistant) {
+		return o, broken("answered", "is set, but the last message is not an answer")
 	}
 	var err error
 	if len(m.Features) > 0 {

@@ -30,10 +30,16 @@ func sampleRequest() policy.Observation {
 	}
 }
 
+func answered() policy.Observation {
+	o := sampleRequest()
+	o.Messages, o.Answered = o.Messages[:2], true
+	return o
+}
+
 // Promise: a request comes out as it went in, whatever parts it has.
 func TestRequestRoundTrip(t *testing.T) {
 	testneeds.NotShort(t)
-	for _, want := range []policy.Observation{sampleRequest(), {Actions: asks.Actions, Tools: asks.Tools}} {
+	for _, want := range []policy.Observation{sampleRequest(), answered(), {Actions: asks.Actions, Tools: asks.Tools}} {
 		m, err := wire.EncodeRequest(&want, 1500*time.Microsecond)
 		require.NoError(t, err)
 		raw, err := proto.Marshal(m)
@@ -106,7 +112,7 @@ func TestPolicyConfiguration(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	spec := policy.Spec{Learns: true, Model: "smollm2", Tokenizer: "sha256:1", Context: 2048}
+	spec := policy.Spec{Learns: true, Model: "smollm2", Tokenizer: "sha256:1", Context: 2048, Imitates: true}
 	got, err := wire.DecodePolicySpec(wire.EncodePolicySpec(spec, nil))
 	require.NoError(t, err)
 	require.Equal(t, spec, got)

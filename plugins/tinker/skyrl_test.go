@@ -106,7 +106,8 @@ func (s setting) result(t *testing.T) (lines []run.Iteration, episodes []byte) {
 }
 
 // Promise: on a real SkyRL server, updates change the weights, and the
-// log-probabilities of sampler and learner agree within 1e-4; the same seed gives
+// log-probabilities of sampler and learner agree within 1e-4; answers of others become likelier
+// when they are imitated; the same seed gives
 // the same bytes with any number of decisions under way, and after a kill -9 of
 // the plug-in, of the server and of Merit.
 func TestSkyRL(t *testing.T) {
@@ -132,6 +133,7 @@ func TestSkyRL(t *testing.T) {
 		require.InDelta(t, 1, u.Ratio, 1e-4)
 		require.Positive(t, u.DriftMax, "it is measured")
 	}
+	t.Run("imitation", func(t *testing.T) { imitates(t, base) })
 	same := func(t *testing.T, s setting) {
 		again, anew := s.result(t)
 		require.Equal(t, lines, again)

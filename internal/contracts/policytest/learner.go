@@ -27,6 +27,8 @@ type LearnerSubject struct {
 	// Named means that a state names weights that an engine keeps, so no two
 	// states are equal.
 	Named bool
+	// Answers are what other policies answered, for a policy that imitates; nil is "yes" and "no".
+	Answers []string
 }
 
 // RunLearner tests the contract of policy.Learner, and with Run that of its
@@ -37,6 +39,8 @@ type LearnerSubject struct {
 //   - Learning from no experience is not an error.
 //   - Load restores the state that Save returned, in the same learner and in
 //     another, for acting and for learning; nil is the initial state.
+//   - If the policy imitates, answers of others become the tokens that it would have
+//     sampled, the same each time, and learning from them changes how it acts.
 //   - An interrupted update changes nothing, or reports that Load must come
 //     next.
 func RunLearner(t *testing.T, s LearnerSubject) {
@@ -49,6 +53,7 @@ func RunLearner(t *testing.T, s LearnerSubject) {
 	t.Run("updates count and change the policy", s.updates)
 	t.Run("updates are reproducible", s.reproducible)
 	t.Run("nothing to learn", s.nothing)
+	t.Run("imitation", s.imitation)
 	t.Run("states round trip", s.states)
 	t.Run("nonsense is not a state", s.nonsense)
 	t.Run("interruption", s.interrupted)
@@ -104,6 +109,41 @@ func (s LearnerSubject) experience(t testing.TB, l policy.Learner, round int) *p
 		e.Advantage, e.Weight, e.Return = append(e.Advantage, good), append(e.Weight, 1), append(e.Return, good)
 	}
 	return e
+}
+
+// imitation tests a policy that learns from answers of others. Others refuse to.
+func (s LearnerSubject) imitation(t *testing.T) {
+	l := s.open(t)
+	if !l.Spec().Imitates {
+		return
+	}
+	answers := s.Answers
+	if answers == nil {
+		answers = []string{"yes", "no"}
+	}
+	subject := s.subject(l)
+	asked := observations(subject, 2*len(answers))
+	for i := range asked {
+		said := rl.Message{Role: rl.RoleAssistant, Content: rl.Text(answers[i%len(answers)])}
+		asked[i] = policy.Observation{Messages: append(append([]rl.Message(nil), asked[i].Messages...), said), Answered: true}
+	}
+	before, again := s.acts(t, l), act(t, subject, asked)
+	e := &policy.Experience{First: []int{0}, Imitate: true}
+	for i, d := range act(t, subject, asked) {
+		require.NoError(t, d.Err)
+		require.Equal(t, answers[i%len(answers)], d.Raw)
+		require.NotEmpty(t, d.Prompt)
+		require.NotEmpty(t, d.Tokens)
+		require.Equal(t, d, again[i])
+		e.Trajectories = append(e.Trajectories, trajectory(fmt.Sprint("told-", i), &asked[i], &d, 0))
+		e.First = append(e.First, i+1)
+		e.Advantage, e.Weight, e.Return = append(e.Advantage, 1), append(e.Weight, 1), append(e.Return, 0)
+	}
+	_, err := l.Learn(context.Background(), e, 5)
+	require.NoError(t, err)
+	require.NoError(t, l.Publish(context.Background()))
+	require.Equal(t, uint64(1), l.Version())
+	require.NotEqual(t, before, s.acts(t, l))
 }
 
 // trajectory returns an episode of one step, as a rollout records it.

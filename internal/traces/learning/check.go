@@ -60,7 +60,7 @@ func (s *Set) unlearnt(o Reading) string {
 	if o.Chooses {
 		return "list the answers in traces.choices exactly as the model writes them, and the agents in traces.agents"
 	}
-	return "record token ids by sending calls through merit traces proxy to a server that returns them, or use the embedded network to choose among answers"
+	return "set traces.method: clone, which needs no token ids, or record them by sending calls through merit traces proxy to a server that returns them, or use the embedded network to choose among answers"
 }
 
 func reasons(a run.Traces) string {

@@ -25,6 +25,9 @@ func (s *Set) Experience(ctx context.Context, p policy.Policy, b *credit.Batch) 
 			e.Weight[i] = 0
 		}
 	}
+	if s.reader.encodes {
+		return s.imitate(ctx, p, b, &e)
+	}
 	rated, err := s.rate(ctx, p, b.Steps, b.Trajectories, b.First, e.Weight)
 	if err != nil {
 		return nil, nil, err

@@ -12,11 +12,13 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Names in a step's info: the reason why the step is not learned from, and, as true,
-// that the probability of the decision was not recorded.
+// Names in a step's info: the reason why the step is not learned from; as true, that the
+// probability of the decision was not recorded; and the messages that a call was sent, if
+// they are not those of the trajectory before the answer, as with several agents.
 const (
 	infoSkipped = "not_learnt"
 	infoUnknown = "log_prob_unknown"
+	infoSent    = "sent"
 )
 
 // The reasons not to learn from a call.
@@ -32,6 +34,7 @@ const (
 type reader struct {
 	agents  []string
 	choices []string // of the embedded network; nil for a language model
+	encodes bool     // a language model turns calls without token ids into tokens itself
 }
 
 // episode returns t as a trajectory with anchors, choices, and its recorded reward.
@@ -75,11 +78,15 @@ func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 // reason if the step cannot be learned from.
 func (r *reader) choose(out *rl.Trajectory, step *rl.Step, s *trace.Span) (why string) {
 	if r.choices == nil {
-		if step.Prompt == nil || len(step.Tokens) == 0 {
-			return skipTokens
-		}
-		if s.Status == trace.StatusError {
+		switch {
+		case s.Status == trace.StatusError:
 			return skipError
+		case step.Prompt != nil && len(step.Tokens) > 0:
+			return ""
+		case !r.encodes:
+			return skipTokens
+		case !slices.EqualFunc(out.Messages[:step.MessageCount], s.Prompt.Messages, trace.Same):
+			step.Info[infoSent] = trace.JSON(s.Prompt.Messages)
 		}
 		return ""
 	}

@@ -64,7 +64,7 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.reader = reader{agents: o.Agents}
+	s.reader = reader{agents: o.Agents, encodes: !o.Chooses && o.Method == Clone}
 	if o.Chooses {
 		if s.reader.choices = o.Choices; len(o.Choices) == 0 {
 			if s.reader.choices, err = s.offered(ctx, q); err != nil {
@@ -205,7 +205,7 @@ func bytesOf(t *rl.Trajectory) int {
 		n += 128 + len(t.Messages[i].Content.Text())
 	}
 	for i := range t.Steps {
-		n += 1024 + 16*len(t.Steps[i].Tokens)
+		n += 1024 + 16*len(t.Steps[i].Tokens) + len(t.Steps[i].Info[infoSent])
 	}
 	return n
 }

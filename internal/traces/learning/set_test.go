@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,6 +213,85 @@ func TestTokens(t *testing.T) {
 			}
 		}
 	}
+}
+
+// parrot is a language model whose tokens are bytes, and which imitates.
+type parrot struct {
+	tokens
+	context int
+}
+
+func (*parrot) Spec() policy.Spec { return policy.Spec{Name: "parrot", Learns: true, Imitates: true} }
+
+func (p *parrot) Act(_ context.Context, observations []policy.Observation, decisions []policy.Decision) error {
+	for i, o := range observations {
+		d := policy.Decision{}
+		for k, m := range o.Messages {
+			for _, c := range []byte(m.Content.Text() + "\n") {
+				if k < len(o.Messages)-1 {
+					d.Prompt = append(d.Prompt, int32(c))
+				} else {
+					d.Tokens = append(d.Tokens, rl.Token{ID: int32(c)})
+				}
+			}
+		}
+		if len(d.Prompt) > p.context {
+			d = policy.Decision{Stop: rl.StopContext}
+		}
+		decisions[i] = d
+	}
+	return nil
+}
+
+// Promise: a language model that clones needs no token ids: the answers become tokens of its own,
+// calls of a trace that extend each other are one sequence, and a call reads exactly what it was
+// sent, whatever other agents said. A policy that cannot imitate is refused.
+func TestTextBecomesTokens(t *testing.T) {
+	all := plays(40)
+	for _, x := range all {
+		for i := range x.All {
+			if p := x.All[i].Prompt; p != nil {
+				p.PromptTokens, p.Tokens = nil, nil
+			}
+		}
+	}
+	all[0].All[1].Agent = "a" // otherwise the second call is that of another agent, who was sent all
+	all[50].All[1].Prompt.Messages = []rl.Message{{Role: rl.RoleUser, Content: rl.Text("Do it.")}}
+	o := options(func(c *learning.Config) { c.Method = learning.Clone })
+	o.Chooses = false
+	s, err := learning.Read(t.Context(), all, o)
+	require.NoError(t, err)
+	require.Empty(t, s.About().Skipped)
+	b := credited(t, s, 1)
+	e, stats, err := s.Experience(t.Context(), &parrot{context: 1000}, b)
+	require.NoError(t, err)
+	require.NotZero(t, stats.Weight)
+	require.True(t, e.Imitate)
+	sequences, err := e.Sequences()
+	require.NoError(t, err)
+	require.Equal(t, len(b.Trajectories)+1, len(sequences), "the two calls of a trace are one sequence, but for those of one trace")
+	for _, q := range sequences {
+		require.True(t, q.Imitate)
+		var text, learnt []byte
+		for i, id := range q.Tokens {
+			text = append(text, byte(id))
+			if q.Sampled[i] == 1 {
+				learnt = append(learnt, byte(id))
+				require.Positive(t, q.Advantage[i])
+			}
+			require.Zero(t, q.LogProb[i])
+		}
+		if !strings.HasSuffix(q.Trajectory, all[50].ID) {
+			require.Regexp(t, `^question of task\d+\n(left|right)\nand 0\?\nleft\n$`, string(text))
+			require.Regexp(t, `^(left|right)\nleft\n$`, string(learnt))
+		}
+	}
+	require.Nil(t, b.Trajectories[0].Steps[0].Tokens, "the batch does not change")
+
+	_, _, err = s.Experience(t.Context(), &tokens{}, b)
+	require.ErrorContains(t, err, "the policy cannot imitate answers of others")
+	_, _, err = s.Experience(t.Context(), &parrot{context: 20}, b)
+	require.ErrorContains(t, err, "is longer than the model's context")
 }
 
 // Promise: a task is in one split whatever else is recorded, and what an

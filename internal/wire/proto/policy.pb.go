@@ -172,6 +172,7 @@ type PolicySpec struct {
 	Model         string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`         // whose weights act; empty if they have no name
 	Tokenizer     string                 `protobuf:"bytes,3,opt,name=tokenizer,proto3" json:"tokenizer,omitempty"` // digest of the tokenizer; empty if there is none
 	Context       uint32                 `protobuf:"varint,4,opt,name=context,proto3" json:"context,omitempty"`    // tokens of the longest conversation; 0 = not known
+	Imitates      bool                   `protobuf:"varint,5,opt,name=imitates,proto3" json:"imitates,omitempty"`  // answers requests that are answered, and learns from answers of others
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -234,21 +235,29 @@ func (x *PolicySpec) GetContext() uint32 {
 	return 0
 }
 
+func (x *PolicySpec) GetImitates() bool {
+	if x != nil {
+		return x.Imitates
+	}
+	return false
+}
+
 // ActRequest asks for one decision, or takes a request back. Numbers are
 // little-endian without padding.
 type ActRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`            // from 1, ever higher within the stream, not without gaps
-	Cancel        bool                   `protobuf:"varint,2,opt,name=cancel,proto3" json:"cancel,omitempty"`    // nobody waits for the answer of request id any longer
-	Timeout       uint32                 `protobuf:"varint,3,opt,name=timeout,proto3" json:"timeout,omitempty"`  // milliseconds from now; 0 = none
-	Messages      []byte                 `protobuf:"bytes,4,opt,name=messages,proto3" json:"messages,omitempty"` // JSON list of chat messages in OpenAI's form
-	Text          string                 `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`         // the last observation alone
-	Features      []byte                 `protobuf:"bytes,6,opt,name=features,proto3" json:"features,omitempty"` // f32 per value; empty if there are none
-	Mask          []byte                 `protobuf:"bytes,7,opt,name=mask,proto3" json:"mask,omitempty"`         // u8 per action, 1 = available; empty = all
-	Seed          uint64                 `protobuf:"varint,8,opt,name=seed,proto3" json:"seed,omitempty"`        // the randomness of this decision
-	Greedy        bool                   `protobuf:"varint,9,opt,name=greedy,proto3" json:"greedy,omitempty"`    // take the likeliest instead of sampling
-	Tokens        []byte                 `protobuf:"bytes,10,opt,name=tokens,proto3" json:"tokens,omitempty"`    // i32: the conversation so far, as this policy sampled it …
-	Covered       uint32                 `protobuf:"varint,11,opt,name=covered,proto3" json:"covered,omitempty"` // … and how many messages they stand for
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`              // from 1, ever higher within the stream, not without gaps
+	Cancel        bool                   `protobuf:"varint,2,opt,name=cancel,proto3" json:"cancel,omitempty"`      // nobody waits for the answer of request id any longer
+	Timeout       uint32                 `protobuf:"varint,3,opt,name=timeout,proto3" json:"timeout,omitempty"`    // milliseconds from now; 0 = none
+	Messages      []byte                 `protobuf:"bytes,4,opt,name=messages,proto3" json:"messages,omitempty"`   // JSON list of chat messages in OpenAI's form
+	Text          string                 `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`           // the last observation alone
+	Features      []byte                 `protobuf:"bytes,6,opt,name=features,proto3" json:"features,omitempty"`   // f32 per value; empty if there are none
+	Mask          []byte                 `protobuf:"bytes,7,opt,name=mask,proto3" json:"mask,omitempty"`           // u8 per action, 1 = available; empty = all
+	Seed          uint64                 `protobuf:"varint,8,opt,name=seed,proto3" json:"seed,omitempty"`          // the randomness of this decision
+	Greedy        bool                   `protobuf:"varint,9,opt,name=greedy,proto3" json:"greedy,omitempty"`      // take the likeliest instead of sampling
+	Tokens        []byte                 `protobuf:"bytes,10,opt,name=tokens,proto3" json:"tokens,omitempty"`      // i32: the conversation so far, as this policy sampled it …
+	Covered       uint32                 `protobuf:"varint,11,opt,name=covered,proto3" json:"covered,omitempty"`   // … and how many messages they stand for
+	Answered      bool                   `protobuf:"varint,12,opt,name=answered,proto3" json:"answered,omitempty"` // the last message is an answer: nothing is decided, and the decision
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -358,6 +367,13 @@ func (x *ActRequest) GetCovered() uint32 {
 		return x.Covered
 	}
 	return 0
+}
+
+func (x *ActRequest) GetAnswered() bool {
+	if x != nil {
+		return x.Answered
+	}
+	return false
 }
 
 type ActReply struct {
@@ -580,6 +596,7 @@ type LearnRequest struct {
 	LogProb       []byte                 `protobuf:"bytes,6,opt,name=log_prob,json=logProb,proto3" json:"log_prob,omitempty"` // f32 per token: when it was sampled, nats; else 0
 	Advantage     []byte                 `protobuf:"bytes,7,opt,name=advantage,proto3" json:"advantage,omitempty"`            // f32 per token; 0 where sampled is
 	Weight        []byte                 `protobuf:"bytes,8,opt,name=weight,proto3" json:"weight,omitempty"`                  // f32 per token; 0 where sampled is
+	Imitate       bool                   `protobuf:"varint,9,opt,name=imitate,proto3" json:"imitate,omitempty"`               // others gave the answers: log_prob is 0, and the loss is the mean of
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -668,6 +685,13 @@ func (x *LearnRequest) GetWeight() []byte {
 		return x.Weight
 	}
 	return nil
+}
+
+func (x *LearnRequest) GetImitate() bool {
+	if x != nil {
+		return x.Imitate
+	}
+	return false
 }
 
 type LearnReply struct {
@@ -1160,13 +1184,14 @@ const file_merit_plugin_v1_policy_proto_rawDesc = "" +
 	"\aupdates\x18\a \x01(\rR\aupdates\"l\n" +
 	"\vPolicyReply\x12/\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1b.merit.plugin.v1.PolicySpecR\x04spec\x12,\n" +
-	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"r\n" +
+	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"\x8e\x01\n" +
 	"\n" +
 	"PolicySpec\x12\x16\n" +
 	"\x06learns\x18\x01 \x01(\bR\x06learns\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\ttokenizer\x18\x03 \x01(\tR\ttokenizer\x12\x18\n" +
-	"\acontext\x18\x04 \x01(\rR\acontext\"\x8c\x02\n" +
+	"\acontext\x18\x04 \x01(\rR\acontext\x12\x1a\n" +
+	"\bimitates\x18\x05 \x01(\bR\bimitates\"\xa8\x02\n" +
 	"\n" +
 	"ActRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
@@ -1180,7 +1205,8 @@ const file_merit_plugin_v1_policy_proto_rawDesc = "" +
 	"\x06greedy\x18\t \x01(\bR\x06greedy\x12\x16\n" +
 	"\x06tokens\x18\n" +
 	" \x01(\fR\x06tokens\x12\x18\n" +
-	"\acovered\x18\v \x01(\rR\acovered\"\x7f\n" +
+	"\acovered\x18\v \x01(\rR\acovered\x12\x1a\n" +
+	"\banswered\x18\f \x01(\bR\banswered\"\x7f\n" +
 	"\bActReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
 	"\bdecision\x18\x02 \x01(\v2\x19.merit.plugin.v1.DecisionR\bdecision\x12,\n" +
@@ -1202,7 +1228,7 @@ const file_merit_plugin_v1_policy_proto_rawDesc = "" +
 	"\x04stop\x18\f \x01(\tR\x04stop\x12\x18\n" +
 	"\aversion\x18\r \x01(\x04R\aversion\x12\x12\n" +
 	"\x04info\x18\x0e \x01(\fR\x04infoB\b\n" +
-	"\x06_value\"\xd5\x01\n" +
+	"\x06_value\"\xef\x01\n" +
 	"\fLearnRequest\x12\x12\n" +
 	"\x04seed\x18\x01 \x01(\x04R\x04seed\x12\x1c\n" +
 	"\tsequences\x18\x02 \x01(\rR\tsequences\x12\x10\n" +
@@ -1211,7 +1237,8 @@ const file_merit_plugin_v1_policy_proto_rawDesc = "" +
 	"\asampled\x18\x05 \x01(\fR\asampled\x12\x19\n" +
 	"\blog_prob\x18\x06 \x01(\fR\alogProb\x12\x1c\n" +
 	"\tadvantage\x18\a \x01(\fR\tadvantage\x12\x16\n" +
-	"\x06weight\x18\b \x01(\fR\x06weight\"\x87\x01\n" +
+	"\x06weight\x18\b \x01(\fR\x06weight\x12\x18\n" +
+	"\aimitate\x18\t \x01(\bR\aimitate\"\x87\x01\n" +
 	"\n" +
 	"LearnReply\x121\n" +
 	"\x05stats\x18\x01 \x01(\v2\x1b.merit.plugin.v1.LearnStatsR\x05stats\x12,\n" +

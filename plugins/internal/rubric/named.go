@@ -12,9 +12,9 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/catalogue"
 )
 
-const promptNames = `A stakeholder wants work done. Find out what counts, then write a rubric. Answer with one JSON object and nothing else.
-To ask (1 to %d questions at a time, %d in all%s): {"ask": ["What matters most?", "What else?"]}
-To write the rubric, criteria with weights from 1 to 3: {"rubric": {"length: short": 3, "tone: warm": 1}}`
+const promptNames = `Find out what a stakeholder wants, then write a rubric for the work. Answer with one JSON object only.
+Ask (1 to %d questions at a time, %d in all%s): {"ask": ["What matters most?", "What else?"]}
+Then name criteria, with weights from 1 to 3: {"rubric": {"length: short": 3, "tone: warm": 1}}`
 
 // named reads a rubric that names criteria of the catalogue, with their weights:
 // {"rubric": {"length: short": 3}}. The rules are those of the catalogue, in its order.
@@ -55,7 +55,7 @@ func pick(weights map[string]float64, aspects []catalogue.Aspect) (*rubric.Rubri
 	for k, w := range weights {
 		switch {
 		case !slices.Contains(known, k):
-			problems = append(problems, fmt.Sprintf("%q is not one of the criteria%s.", k, near(k, known)))
+			problems = append(problems, fmt.Sprintf("%q is not one of the criteria%s", k, near(k, known)))
 		case !(w > 0) || math.IsInf(w, 1):
 			problems = append(problems, fmt.Sprintf("the weight of %q must be above 0, not %v.", k, w))
 		}
@@ -66,9 +66,9 @@ func pick(weights map[string]float64, aspects []catalogue.Aspect) (*rubric.Rubri
 
 func near(word string, known []string) string {
 	if k := fault.Nearest(word, known); k != "" {
-		return fmt.Sprintf(`: did you mean %q?`, k)
+		return fmt.Sprintf(": did you mean %q?", k)
 	}
-	return ""
+	return "."
 }
 
 // scale makes weights sum to 1, also those whose sum is not finite.
@@ -102,19 +102,19 @@ func names(aspects []catalogue.Aspect) (all []string) {
 // people who make demonstrations: a policy never sees it.
 const infoTold = "told"
 
-// said is a criterion that the stakeholder told.
-type said struct {
+// heardCriterion is a criterion that the stakeholder told.
+type heardCriterion struct {
 	Answer string `json:"answer"`
 	Name   string `json:"name"`   // of the catalogue; empty if that does not cover the criterion
 	Weight int    `json:"weight"` // 1 to 3
 }
 
 // told returns the criteria that the stakeholder told, in the truth's order.
-func (s *writer) told() []said {
-	list := []said{}
+func (s *writer) told() []heardCriterion {
+	list := []heardCriterion{}
 	for _, i := range s.talk.Told() {
 		c := &s.start.truth.Criteria[i]
-		t := said{Answer: c.Answer, Weight: s.start.truth.Importance(i)}
+		t := heardCriterion{Answer: c.Answer, Weight: s.start.truth.Importance(i)}
 		if _, _, ok := s.env.source.lists.Find(s.start.truth.Domain, c.Aspect, c.Level); ok {
 			t.Name = c.Aspect + ": " + c.Level
 		}

@@ -194,15 +194,30 @@ func (s *writer) answers(from int) string {
 // show writes the turn: first everything, then only what is new, because the conversation
 // contains the rest.
 func (s *writer) show(turn *plugin.Turn, news string) {
-	left := fmt.Sprintf("You may ask %d more questions. Rubrics that cannot be read: %d of %d.", s.questionsLeft(), s.written.Attempts, s.env.options.Attempts)
-	if first := s.questionsFirst(); first > 0 {
-		left += " " + early(first)
-	}
-	if s.env.options.Form == formNames && news == "" {
-		left = offer(s.aspects()) + "\n" + left
-	}
+	left := s.left(news == "")
 	turn.Anchor = append(append(append(s.said(turn.Anchor), news...), '\n'), left...)
 	if news != "" {
 		turn.Text = append(append(append(turn.Text, news...), '\n'), left...)
 	}
+}
+
+// left returns what may still be asked and written. Small models read little, so the form names
+// says it briefly, and once what a rubric may name.
+func (s *writer) left(first bool) string {
+	attempts := fmt.Sprintf("Rubrics that cannot be read: %d of %d.", s.written.Attempts, s.env.options.Attempts)
+	if s.env.options.Form == formJSON {
+		text := fmt.Sprintf("You may ask %d more questions. ", s.questionsLeft()) + attempts
+		if first := s.questionsFirst(); first > 0 {
+			text += " " + early(first)
+		}
+		return text
+	}
+	text := fmt.Sprintf("Questions left: %d.", s.questionsLeft())
+	if s.written.Attempts > 0 {
+		text += " " + attempts
+	}
+	if first {
+		text = offer(s.aspects()) + "\n" + text
+	}
+	return text
 }

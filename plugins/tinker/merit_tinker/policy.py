@@ -54,7 +54,7 @@ class TinkerPolicy(Policy):
             done, _ = await asyncio.wait({self._making}, timeout=EARLY)
             if done and (refused := self._making.exception()) and not getattr(refused, "retry", True):
                 raise refused
-        return Spec(learns=True, model=self.base_model, tokenizer=prompts.digest(), context=self.context)
+        return Spec(learns=True, model=self.base_model, tokenizer=prompts.digest(), context=self.context, imitates=True)
 
     def _choose(self, offered: list) -> list[Fault]:
         """Determines model and context from what the service offers."""
@@ -90,6 +90,11 @@ class TinkerPolicy(Policy):
         return [*self.options.stop, *(self.prompts.tokenizer.decode([i]) for i in self.prompts.stops)]
 
     async def act(self, request: Request) -> Decision:
+        if request.answered:
+            prompt, tokens = await asyncio.to_thread(self.prompts.answer, request.messages)
+            if self.context and len(prompt) + len(tokens) > self.context:
+                return Decision(stop="context", info={"prompt_tokens": len(prompt)})
+            return Decision(raw=self.prompts.decode(prompt, tokens), prompt=prompt, tokens=tokens, log_probs=[0.0] * len(tokens))
         from tinker import types
 
         prompt = self.prompts.build(request.messages, request.tokens, request.covered)
@@ -151,7 +156,8 @@ class TinkerPolicy(Policy):
 
         items = update.items(sequences)
         await self._newest()  # a learner that has never acted has no weights yet
-        measure, rate, self._touched = update.Measure(self.options), self.options.rate(self.version, self.setup.updates), False
+        self._loss = update.Loss.of(self.options, sequences)
+        measure, rate, self._touched = update.Measure(self._loss), self.options.rate(self.version, self.setup.updates), False
         try:
             for n, batch in enumerate(update.minibatches(items, self.options, seed)):
                 self._sampler = None
@@ -174,7 +180,7 @@ class TinkerPolicy(Policy):
 
         training, o, outputs = self._service.training, self.options, []
         for data in update.requests(batch, o):
-            work = training.forward_backward(data, o.loss, update.clips(o))
+            work = training.forward_backward(data, self._loss.name, self._loss.clips())
             answer = (await self._service.watched(work.result_async(), "computing gradients")).loss_fn_outputs
             self._touched = True
             if len(answer) != len(data):

@@ -52,6 +52,7 @@ class Prompts:
         if not self._template:
             raise problem("chat_template", f"the tokenizer {tokenizer.name_or_path} has none", "give one in Jinja, or use a model for conversations")
         self.vocabulary = len(tokenizer)
+        self._turn = tokenizer.eos_token_id  # the token behind an answer, if the template has none
         self.stops = self._ends(ends)
 
     def digest(self) -> str:
@@ -72,6 +73,19 @@ class Prompts:
                     added = added[1:]  # the end of the turn was sampled
                 return [*tokens, *added]
         return self._encode(self._render(messages) + self.prefill)
+
+    def answer(self, messages: list[dict]) -> tuple[list[int], list[int]]:
+        """The prompt of the last message, which is an answer, and the tokens that a model
+        would have sampled to give it, with the end of the turn."""
+        asked, whole, said = self._render(messages[:-1]), self._render(messages, ask=False), messages[-1].get("content") or ""
+        text = whole[len(asked):] if whole.startswith(asked) else ""
+        if not text or isinstance(said, str) and said.strip() not in text:
+            text = str(said)  # of a template that takes thoughts out
+        if self.prefill and text.lstrip().startswith(self.prefill):
+            asked, text = asked + self.prefill, text.lstrip()[len(self.prefill):]
+        tokens = self._encode(text)
+        ends = [i for i, token in enumerate(tokens) if token in self.stops]
+        return self._encode(asked), tokens[:ends[0] + 1] if ends else [*tokens, self._turn]
 
     def decode(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """The text of an answer without the prefill. Tokens are decoded behind some
@@ -115,19 +129,20 @@ class Prompts:
         added = self.tokenizer.added_tokens_decoder.get(behind[0]) if behind else None
         if added is not None and added.special:
             ends.add(behind[0])
+            self._turn = behind[0]
         return sorted(ends)
 
-    def _render(self, messages: list[dict]) -> str:
+    def _render(self, messages: list[dict], ask: bool = True) -> str:
         try:
-            return self._text(messages)
+            return self._text(messages, ask)
         except Exception as e:
             raise Fault(
                 f"the chat template cannot render a conversation of {', '.join(m.get('role', '?') for m in messages[-4:])}: {str(e)[:500]}",
                 boundary="config", kind="invalid", where="options.chat_template", hint="use a template or an environment with roles that fit each other",
             ) from None
 
-    def _text(self, messages: list[dict]) -> str:
-        return self.tokenizer.apply_chat_template(messages, tools=self._tools, chat_template=self._template, tokenize=False, add_generation_prompt=True)
+    def _text(self, messages: list[dict], ask: bool = True) -> str:
+        return self.tokenizer.apply_chat_template(messages, tools=self._tools, chat_template=self._template, tokenize=False, add_generation_prompt=ask)
 
     def _encode(self, text: str) -> list[int]:
         return self.tokenizer.encode(text, add_special_tokens=False)

@@ -86,19 +86,35 @@ def _datum(item: Item, advantage: np.ndarray, options: Options) -> types.Datum:
     return types.Datum(model_input=types.ModelInput.from_ints(item.inputs.tolist()), loss_fn_inputs=inputs)
 
 
-def clips(options: Options) -> dict[str, float] | None:
-    """The loss's own settings as the service calls them."""
-    if options.loss == "importance_sampling":
-        return None
-    return {"clip_low_threshold": options.clip_low, "clip_high_threshold": options.clip_high}
+@dataclasses.dataclass
+class Loss:
+    """The loss of an update. To imitate answers of others, the ratio of cispo is clipped to
+    1: what remains is −advantage · log-probability, with every reduction of a service."""
+
+    name: str
+    low: float
+    high: float
+    imitates: bool = False
+
+    @staticmethod
+    def of(options: Options, sequences: list[Sequence]) -> Loss:
+        if any(s.imitate for s in sequences):
+            return Loss("cispo", 1.0, 1.0, True)
+        return Loss(options.loss, options.clip_low, options.clip_high)
+
+    def clips(self) -> dict[str, float] | None:
+        """The loss's own settings as the service calls them."""
+        if self.name == "importance_sampling":
+            return None
+        return {"clip_low_threshold": self.low, "clip_high_threshold": self.high}
 
 
 class Measure:
     """Weighted means over the tokens of an update, from the log-probabilities that
     the learner gave before each step."""
 
-    def __init__(self, options: Options):
-        self._options = options
+    def __init__(self, loss: Loss):
+        self._loss = loss
         self._sums: dict[str, float] = {}
         self._weight = self._first = 0.0  # of all steps, of the first
         self._largest = 0.0
@@ -112,15 +128,18 @@ class Measure:
         learner, sampler, a, w = (x[item.at] for x in (said, item.sampled, item.advantage, item.weight))
         if not np.isfinite(learner).all():
             raise Fault("the learner's log-probabilities are not finite", boundary="learner", kind="numeric", hint="use a lower learning rate")
+        self._weight += w.sum()
+        if self._loss.imitates:
+            self._take(w, loss=-learner * a)
+            return
         ratio = np.exp(np.minimum(learner - sampler, 50))
-        clipped = np.clip(ratio, self._options.clip_low, self._options.clip_high)
+        clipped = np.clip(ratio, self._loss.low, self._loss.high)
         loss, cut = {
             "importance_sampling": lambda: (-ratio * a, np.zeros(len(a))),
             "ppo": lambda: (-np.minimum(ratio * a, clipped * a), ratio * a > clipped * a),
             "cispo": lambda: (-clipped * learner * a, ratio != clipped),
-        }[self._options.loss]()
+        }[self._loss.name]()
         self._take(w, loss=loss, kl=ratio - 1 - np.log(ratio), clip_fraction=cut, entropy=-sampler)
-        self._weight += w.sum()
         if first:
             drift = np.abs(learner - sampler)
             self._take(w, ratio=ratio, drift=drift)

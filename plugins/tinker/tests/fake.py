@@ -195,7 +195,10 @@ class Fake:
                 read = lambda key, kind: np.frombuffer(d.loss_fn_inputs[key].dense, kind)
                 target, a, old = read("target_tokens", "<i8"), read("advantages", "<f4").astype(float), read("logprobs", "<f4").astype(float)
                 mask = read("weights", "<f4").astype(float) if "weights" in d.loss_fn_inputs else np.ones(len(target))
-                pull = -np.exp(logs[target] - old) * a * mask / (max(mask.sum(), 1e-9) if self.reduction == "mean" else 1)
+                ratio = np.exp(logs[target] - old)
+                if m.loss_fn == "cispo":
+                    ratio = np.clip(ratio, m.loss_fn_config["clip_low_threshold"], m.loss_fn_config["clip_high_threshold"])
+                pull = -ratio * a * mask / (max(mask.sum(), 1e-9) if self.reduction == "mean" else 1)
                 gradient = np.zeros(VOCABULARY)
                 np.add.at(gradient, target, pull)
                 model["sum"] += gradient - np.exp(logs) * pull.sum()

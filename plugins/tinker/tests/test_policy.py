@@ -251,6 +251,31 @@ class Learning(Base):
                 self.assertLess(stats.drift_max, 1e-6)
                 self.assertAlmostEqual(stats.ratio, 1, 5)
 
+    # Promise: answers of others become tokens without being sampled, and imitating them takes the
+    # gradient of their weighted log-likelihood, whatever the loss and the reduction are.
+    async def test_imitation(self):
+        a, w = np.array([1.0, 3.0]), np.array([1.0, 0.5])
+        for loss in ("importance_sampling", "ppo"):
+            for reduction in ("mean", "sum"):
+                fake = self.fake(reduction=reduction)
+                p = await self.policy(fake, loss=loss, reduction=reduction, learning_rate=0.1)
+                self.assertTrue(p.spec.imitates)
+                decisions = []
+                for text in ("L", "RR"):
+                    r = request(messages=[{"role": "user", "content": "at 1"}, {"role": "assistant", "content": text}])
+                    decisions.append(await p.act(dataclasses.replace(r, answered=True)))
+                self.assertEqual([d.raw for d in decisions], ["L", "RR"])
+                self.assertFalse([c for c in fake.calls if "sample" in c and "sampler" not in c])
+                stats = await p.learn([dataclasses.replace(sequence(d, ai, wi), imitate=True) for d, ai, wi in zip(decisions, a, w)], 1)
+                whole, expected = sum(wi * len(d.tokens) for d, wi in zip(decisions, w)), np.zeros(259)
+                for d, ai, wi in zip(decisions, a, w):
+                    for t in d.tokens:
+                        expected[t] -= ai * wi / whole
+                        expected += ai * wi / whole / 259
+                np.testing.assert_allclose(fake.models[p._service.held]["gradient"], expected, atol=1e-6)
+                self.assertAlmostEqual(stats.loss, sum(ai * wi * len(d.tokens) for d, ai, wi in zip(decisions, a, w)) / whole * np.log(259), 4)
+                self.assertEqual((stats.kl, stats.ratio, stats.drift, stats.tokens), (0, 0, 0, 5))
+
     # Promise: what nobody will sample any more is not kept.
     async def test_tidy(self):
         fake = self.fake()

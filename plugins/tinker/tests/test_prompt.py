@@ -75,6 +75,25 @@ class Turns(unittest.TestCase):
         p = Prompts(tokenizer(samples.TOOLS), tools=[{"type": "function", "function": {"name": "look"}}])
         self.assertIn("look", p.tokenizer.decode(p.build([said("user", "x")])))
 
+    # Promise: the tokens of an answer that another model gave are those that this one would have
+    # sampled: the prompt is that of a request, the text is all that was said, and the turn ends.
+    def test_answers_of_others(self):
+        for template in (samples.SMOLLM2, samples.PLAIN, samples.THINKING, samples.TOOLS, samples.SPACED):
+            for prefill in ("", "Move:"):
+                for answer in ("<think>left?</think>L", "Move: R", "ü\n  x"):
+                    p = Prompts(tokenizer(template), prefill=prefill)
+                    messages = [SYSTEM, said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", answer)]
+                    prompt, tokens = p.answer(messages)
+                    begun = prefill if prefill and answer.startswith(prefill) else ""
+                    plain = Prompts(tokenizer(template), prefill=begun)
+                    self.assertEqual(prompt, plain.build(messages[:-1]), template)
+                    self.assertEqual((begun + p.decode(prompt, tokens)).strip(), answer, template)
+                    self.assertIn(tokens[-1], p.stops, template)
+                    self.assertNotIn(tokens[-1], tokens[:-1])
+        called = said("assistant", "") | {"tool_calls": [{"type": "function", "function": {"name": "look", "arguments": "{}"}}]}
+        p = Prompts(tokenizer(samples.TOOLS))
+        self.assertEqual(p.decode(*p.answer([said("user", "a"), called])), "<call>look</call>")
+
     # Promise: tokens that do not stand for an answer's end are not taken for one.
     def test_not_covered(self):
         p = Prompts(tokenizer())

@@ -29,13 +29,13 @@ def setup(m: policy_pb2.PolicyRequest) -> Setup:
 
 def spec(s: Spec, policy: type[Policy]) -> policy_pb2.PolicySpec:
     learns = policy.learn is not Policy.learn if s.learns is None else s.learns
-    return policy_pb2.PolicySpec(learns=learns, model=s.model, tokenizer=s.tokenizer, context=s.context)
+    return policy_pb2.PolicySpec(learns=learns, model=s.model, tokenizer=s.tokenizer, context=s.context, imitates=s.imitates)
 
 
 def request(m: policy_pb2.ActRequest) -> Request:
     return Request(
         messages=json.loads(m.messages) if m.messages else [], text=m.text, features=column("f", m.features), mask=m.mask,
-        seed=m.seed, greedy=m.greedy, tokens=column("i", m.tokens), covered=m.covered,
+        seed=m.seed, greedy=m.greedy, tokens=column("i", m.tokens), covered=m.covered, answered=m.answered,
     )
 
 
@@ -62,9 +62,10 @@ def decision(d: Decision, published: int) -> policy_pb2.Decision:
 def sequences(parts: Iterable[policy_pb2.LearnRequest]) -> list[Sequence]:
     """The sequences of a whole update, after a check that they fit together: a
     learner must not train on bytes that another program got wrong."""
-    said, result = None, []
+    said, imitate, result = None, False, []
     for part in parts:
-        said = part.sequences if said is None else said
+        if said is None:
+            said, imitate = part.sequences, part.imitate
         ends, tokens = column("I", part.end), column("i", part.tokens)
         columns = [column("f", c) for c in (part.log_prob, part.advantage, part.weight)]
         total = ends[-1] if ends else 0
@@ -74,7 +75,7 @@ def sequences(parts: Iterable[policy_pb2.LearnRequest]) -> list[Sequence]:
             raise _misfit("a log-probability, advantage or weight is not finite")
         first = 0
         for end in ends:
-            result.append(Sequence(tokens[first:end], part.sampled[first:end], *(c[first:end] for c in columns)))
+            result.append(Sequence(tokens[first:end], part.sampled[first:end], *(c[first:end] for c in columns), imitate))
             first = end
     if said != len(result) and (said or result):
         raise _misfit(f"{len(result)} sequences came, {said} were announced")

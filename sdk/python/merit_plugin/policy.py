@@ -27,6 +27,7 @@ class Spec:
     model: str = ""  # whose weights act; empty if they have no name
     tokenizer: str = ""  # digest of the tokenizer; empty if there is none
     context: int = 0  # tokens of the longest conversation; 0 = not known
+    imitates: bool = False  # takes requests that are answered, and sequences to imitate
 
 
 @dataclasses.dataclass
@@ -41,6 +42,7 @@ class Request:
     greedy: bool  # take the likeliest instead of sampling
     tokens: array  # i: the conversation as this policy sampled it so far …
     covered: int  # … and how many messages that stands for
+    answered: bool = False  # the last message is an answer: return its prompt and tokens
 
 
 @dataclasses.dataclass
@@ -73,6 +75,7 @@ class Sequence:
     log_prob: array  # f: when it was sampled, nats
     advantage: array  # f
     weight: array  # f: of the token in the loss
+    imitate: bool = False  # others gave the answers: the loss is −advantage · log-probability
 
 
 @dataclasses.dataclass

@@ -39,7 +39,7 @@ func Definition() plugin.PolicyDefinition[Options] {
 		},
 		New: func(setup plugin.PolicySetup, o Options) (plugin.Policy, error) {
 			b := &bandit{rate: o.Rate, die: o.Die, answers: setup.Actions, seed: setup.Seed}
-			if len(b.answers) == 0 {
+			if b.imitates = len(b.answers) == 0; b.imitates {
 				b.answers = words
 			}
 			return b, b.Load(context.Background(), nil)
@@ -58,12 +58,15 @@ type bandit struct {
 	die     string
 	answers []string
 	seed    plugin.Seed
-	newest  weights
-	acting  weights
+
+	imitates bool // answers of others, because actions are free text
+
+	newest weights
+	acting weights
 }
 
 func (b *bandit) Spec() plugin.PolicySpec {
-	return plugin.PolicySpec{Model: "bandit", Tokenizer: "bytes", Context: 4096}
+	return plugin.PolicySpec{Model: "bandit", Tokenizer: "bytes", Context: 4096, Imitates: b.imitates}
 }
 
 // Act samples an answer. Some texts make it misbehave.
@@ -86,6 +89,9 @@ func (b *bandit) Act(ctx context.Context, r *plugin.Request) (plugin.Decision, e
 		fmt.Println("my key was", os.Getenv("BANDIT_KEY"))
 		os.Exit(9)
 	}
+	if r.Answered {
+		return b.answered(r)
+	}
 	p := b.probabilities(r)
 	choice := sample(p, r.Seed.Uniform())
 	if r.Greedy {
@@ -97,11 +103,7 @@ func (b *bandit) Act(ctx context.Context, r *plugin.Request) (plugin.Decision, e
 			d.Entropy -= q * math.Log(q)
 		}
 	}
-	for _, m := range r.Messages[r.Covered:] {
-		for _, c := range []byte(m.Content.Text()) {
-			d.Prompt = append(d.Prompt, firstByte+int32(c))
-		}
-	}
+	d.Prompt = appendBytes(d.Prompt, r.Messages[r.Covered:])
 	d.Tokens = []plugin.Token{{ID: int32(choice), LogProb: d.LogProb}}
 	d.Info = map[string]json.RawMessage{"greedy": json.RawMessage(fmt.Sprint(r.Greedy))}
 	if r.Actions == nil {
@@ -110,6 +112,26 @@ func (b *bandit) Act(ctx context.Context, r *plugin.Request) (plugin.Decision, e
 	}
 	d.Action = plugin.Choose(choice)
 	return d, nil
+}
+
+// answered returns the tokens of an answer that another policy gave.
+func (b *bandit) answered(r *plugin.Request) (plugin.Decision, error) {
+	last := len(r.Messages) - 1
+	said := r.Messages[last].Content.Text()
+	choice := slices.Index(b.answers, said)
+	if choice < 0 {
+		return plugin.Decision{}, fmt.Errorf("%q is not a word of mine", said)
+	}
+	return plugin.Decision{Raw: said, Prompt: appendBytes(nil, r.Messages[:last]), Tokens: []plugin.Token{{ID: int32(choice)}}}, nil
+}
+
+func appendBytes(tokens []int32, messages []plugin.Message) []int32 {
+	for _, m := range messages {
+		for _, c := range []byte(m.Content.Text()) {
+			tokens = append(tokens, firstByte+int32(c))
+		}
+	}
+	return tokens
 }
 
 // probabilities returns the probabilities of the answers that r allows. The text
