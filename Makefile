@@ -11,7 +11,7 @@ OUT     ?= runs/quickstart
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
 .DEFAULT_GOAL := build
-.PHONY: help build run llm judge wheel release check test test-full lint bench soak soak-serve generate clean
+.PHONY: help build run llm rubric judge wheel release check test test-full lint bench soak soak-serve generate clean
 help: ## List these targets
 	@awk -F ':.*## ' '/^##@ / { print "\n" substr($$0, 5) } /^[^\t#]+:.*## / { printf "  make %-24s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
@@ -43,6 +43,20 @@ llm: build ## Train a language model on two cores: 20 minutes after 1 GB of down
 	$(BIN)/merit engine install skyrl --model smollm2
 	$(BIN)/merit engine up --engine skyrl --model smollm2 -- \
 	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --force
+
+# The teacher plays twice: it asks, to learn what answers mean, and then it writes.
+rubric: build ## Let a language model learn to write rubrics on two cores: 2 hours
+	$(BIN)/merit python install
+	$(BIN)/merit js install
+	$(BIN)/merit engine install skyrl --model smollm2
+	mkdir -p runs/rubric-lm
+	$(BIN)/merit rollout -c examples/rubric/lm/teach.yaml --split train --groups 400 --out runs/rubric-lm/asked.jsonl --force
+	$(BIN)/merit rollout -c examples/rubric/lm/teach.yaml --split train --groups 400 --out runs/rubric-lm/taught.jsonl --force \
+	  --set policy.options.episodes=$(CURDIR)/runs/rubric-lm/asked.jsonl
+	$(BIN)/merit traces import runs/rubric-lm/taught.jsonl --store runs/rubric-lm/traces.db
+	$(BIN)/merit engine up --engine skyrl --model smollm2 --slots 4 -- sh -c \
+	  '$(BIN)/merit train -c examples/rubric/lm/warm.yaml --store runs/rubric-lm/traces.db --out runs/rubric-lm/warm --force && \
+	   $(BIN)/merit train -c examples/rubric/lm/train.yaml --from runs/rubric-lm/warm --out runs/rubric-lm/trained --force'
 
 judge: build ## Let a local model write titles and a local judge rank them: minutes
 	$(BIN)/merit engine install llama.cpp --model smollm2

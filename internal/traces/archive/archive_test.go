@@ -203,3 +203,36 @@ func TestBadLines(t *testing.T) {
 		require.ErrorContains(t, bad.Err(path), part)
 	}
 }
+
+// Promise: a rollout that is imported keeps what its environment attached to steps and the tokens
+// that its model was given, so that rewards score it as they did and learners learn from it.
+func TestRolloutsKeepTheirSteps(t *testing.T) {
+	said := func(role, text string) rl.Message { return rl.Message{Role: role, Content: rl.Text(text)} }
+	step := func(i int, p *rl.Prompt, info string, ids ...int32) rl.Step {
+		s := rl.Step{Index: i, MessageCount: 2*i + 1, ActionValid: true, Prompt: p, Info: map[string]json.RawMessage{"note": json.RawMessage(info)}}
+		for _, id := range ids {
+			s.Tokens = append(s.Tokens, rl.Token{ID: id, LogProb: -0.5})
+		}
+		return s
+	}
+	played := &rl.Trajectory{
+		ID: "train-g0-m0", Task: "t", StopReason: rl.StopTerminated,
+		Messages: []rl.Message{said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "d")},
+		Steps: []rl.Step{
+			step(0, rl.NewPrompt(nil, []int32{1, 2}), `{"x":[1]}`, 3),
+			step(1, rl.NewPrompt([]int32{1, 2, 3}, []int32{1, 2, 3, 4}), `"y"`, 5, 6),
+		},
+	}
+	x, err := Trace(played, day)
+	require.NoError(t, err)
+	require.Equal(t, []int32{1, 2, 3, 4}, x.All[1].Prompt.PromptTokens)
+	back := x.Trajectory()
+	again, err := Trace(back, day.AddDate(1, 0, 0))
+	require.NoError(t, err)
+	require.JSONEq(t, asJSON(t, x), asJSON(t, again))
+	for i := range played.Steps {
+		require.Equal(t, played.Steps[i].Prompt, back.Steps[i].Prompt)
+		require.Equal(t, played.Steps[i].Tokens, back.Steps[i].Tokens)
+		require.Equal(t, played.Steps[i].Info["note"], back.Steps[i].Info["note"])
+	}
+}

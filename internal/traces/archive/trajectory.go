@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +50,9 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 			out.All = append(out.All, s)
 		}
 	}
+	tokens := map[string][]int32{} // the sequence of each agent so far
 	for i, step := range steps(t) {
-		if s := call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond)); !told[s.ID] {
+		if s := call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond), tokens); !told[s.ID] {
 			out.All = append(out.All, s)
 		}
 	}
@@ -73,8 +76,8 @@ func steps(t *rl.Trajectory) []rl.Step {
 	return steps
 }
 
-// call returns step number i as a model call.
-func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.Span {
+// call returns step number i as a model call. tokens holds the sequence of each agent so far.
+func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens map[string][]int32) trace.Span {
 	answer := t.Messages[step.MessageCount]
 	s := trace.Span{Trace: id, ID: fmt.Sprintf("step-%04d", i), Kind: trace.KindPrompt, Start: at, End: at, Status: trace.StatusOK, Agent: answer.Name}
 	if !step.ActionValid {
@@ -91,7 +94,25 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.
 	for _, token := range step.Tokens {
 		s.Prompt.Tokens = append(s.Prompt.Tokens, trace.Token{ID: new(token.ID), LogProb: token.LogProb})
 	}
+	if p := step.Prompt; p != nil && p.Keep >= 0 && p.Keep <= len(tokens[s.Agent]) {
+		sequence := p.Sequence(slices.Clone(tokens[s.Agent]), step.Tokens)
+		s.Prompt.PromptTokens = sequence[:len(sequence)-len(step.Tokens)]
+		tokens[s.Agent] = sequence
+	}
+	s.Attributes = notes(step.Info)
 	return s
+}
+
+// notes returns what an environment attached to a step, as an attribute.
+func notes(info map[string]json.RawMessage) map[string]json.RawMessage {
+	info = maps.Clone(info)
+	for _, name := range []string{"span", "agent", "name", "start", "end"} { // of the span itself
+		delete(info, name)
+	}
+	if len(info) == 0 {
+		return nil
+	}
+	return map[string]json.RawMessage{trace.AttrInfo: trace.JSON(info)}
 }
 
 // evaluation returns the evaluation of t as a reward span.

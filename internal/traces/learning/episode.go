@@ -60,6 +60,9 @@ func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
 func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	step := &out.Steps[k]
 	step.Anchor = anchor(s)
+	for _, name := range []string{infoSkipped, infoUnknown, infoSent} {
+		delete(step.Info, name) // of an earlier run whose trajectories were imported
+	}
 	if len(s.Prompt.Tokens) == 0 {
 		step.Info[infoUnknown] = json.RawMessage("true")
 	}

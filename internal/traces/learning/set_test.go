@@ -243,7 +243,7 @@ func (p *parrot) Act(_ context.Context, observations []policy.Observation, decis
 	return nil
 }
 
-// Promise: a language model that clones needs no token ids: the answers become tokens of its own,
+// Promise: a language model that clones needs no token ids: the answers become its tokens,
 // calls of a trace that extend each other are one sequence, and a call reads exactly what it was
 // sent, whatever other agents said. A policy that cannot imitate is refused.
 func TestTextBecomesTokens(t *testing.T) {

@@ -3,10 +3,12 @@ package trace
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // told adds what agents did without a recorded model call: a run of a tool becomes a
@@ -120,9 +122,15 @@ func (t *Trace) repeats(i int, result string) bool {
 	return false
 }
 
+// AttrInfo is the attribute with the info of the step of a trajectory that the span was made from.
+const AttrInfo = "info"
+
 // info returns the info of a step that was made from the span.
 func (s *Span) info() map[string]json.RawMessage {
-	return map[string]json.RawMessage{"span": JSON(s.ID), "agent": JSON(s.Agent), "name": JSON(s.Name), "start": JSON(s.Start), "end": JSON(s.End)}
+	info := map[string]json.RawMessage{}
+	_ = strictjson.Unmarshal(s.Attributes[AttrInfo], &info) // absent, or of another recorder
+	maps.Copy(info, map[string]json.RawMessage{"span": JSON(s.ID), "agent": JSON(s.Agent), "name": JSON(s.Name), "start": JSON(s.Start), "end": JSON(s.End)})
+	return info
 }
 
 // spent is the total cost of all model calls.

@@ -4,7 +4,7 @@
 // the agent never sees.
 //
 // A network chooses questions and criteria from a list (form: choice); language
-// models ask and write in JSON (form: json). Both forms produce the same rubrics,
+// models ask and write in JSON (form: json), or write names of criteria (form: names). All forms produce the same rubrics,
 // whose rules are code.
 package rubric
 
