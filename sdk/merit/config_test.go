@@ -95,7 +95,10 @@ func TestLoad(t *testing.T) {
 func TestExamplesLoad(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(testneeds.Root(), "examples", "*", "*.yaml"))
 	require.NoError(t, err)
+	models, err := filepath.Glob(filepath.Join(testneeds.Root(), "examples", "*", "lm", "*.yaml"))
+	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(paths), 4)
+	paths = append(paths, models...)
 	for _, path := range paths {
 		var overrides []string
 		switch filepath.Base(filepath.Dir(path)) {
