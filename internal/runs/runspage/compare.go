@@ -26,6 +26,7 @@ type overlay struct {
 	Groups  []group      // runs that differ only in their seeds, together
 	Seeds   bool         // a group has several runs
 	Means   bool         // there are too many runs to draw each
+	Wins    bool         // a run's reward compares, so that its test has a win rate
 	Problem string       // why the configurations cannot be compared
 	Metrics []string     // figures that any of the runs has
 	Cost    spent.Table
@@ -38,6 +39,15 @@ type column struct {
 	Group   int // in overlay.Groups
 	Row     Row
 	Summary *run.Summary // nil if the run is not finished
+}
+
+// Wins returns the win rate of the test, nil if the run is not finished or its reward does not
+// compare.
+func (c column) Wins() *run.Wins {
+	if c.Summary == nil {
+		return nil
+	}
+	return c.Summary.Trained.Wins
 }
 
 // group is a number of runs that differ only in their seeds.
@@ -97,7 +107,7 @@ func (o *pages) comparePage(r *http.Request) (ui.View, error) {
 		p.ID = id
 		b := column{ID: id, Colour: i % maxOverlay, Row: o.brief(p)}
 		b.Summary, _ = run.ReadSummary(dirs[i]) // an unfinished run has no summary
-		v.Runs = append(v.Runs, b)
+		v.Runs, v.Wins = append(v.Runs, b), v.Wins || b.Wins() != nil
 		m, _ := run.ReadManifest(dirs[i]) // without it, what was repeated is unknown
 		err := o.cache.use(dirs[i], func(h *history) error {
 			v.Metrics = append(v.Metrics, h.names()...)

@@ -3,6 +3,7 @@ package runspage
 import (
 	"math"
 	"net/http"
+	"path"
 	"strconv"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -115,7 +116,7 @@ func (h *history) curve(metric, x string, s span, points int) *curve {
 		over = h.elapsed
 	}
 	column := h.columns[metric]
-	low, high := h.columns[metric+"_interval/low"], h.columns[metric+"_interval/high"]
+	low, high := h.interval(metric)
 	c.Interval = low != nil && high != nil
 	var all []point
 	for i, y := range column {
@@ -137,6 +138,16 @@ func (h *history) curve(metric, x string, s span, points int) *curve {
 	}
 	c.Points, c.Spans = thin(all, points)
 	return c
+}
+
+// interval returns the ends of the intervals of a metric, nil if it has none: x_interval of x,
+// and x/interval of x/rate and of x/mean.
+func (h *history) interval(metric string) (low, high []float64) {
+	at := metric + "_interval/"
+	if name := path.Base(metric); name == "rate" || name == "mean" {
+		at = path.Dir(metric) + "/interval/"
+	}
+	return h.columns[at+"low"], h.columns[at+"high"]
 }
 
 // thin averages points, which are sorted by x, in parts of equal width. It returns the first and

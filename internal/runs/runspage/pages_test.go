@@ -190,6 +190,46 @@ func TestComparePage(t *testing.T) {
 	require.Contains(t, text, "too many")
 }
 
+// comparing writes a finished run whose reward compares.
+func comparing(t *testing.T, dir string, rise float64) {
+	d := begin(t, dir, "seed: 7\n")
+	for i := range 41 {
+		it, rate := iteration(i, 0), 0.5+rise*float64(i)/40
+		if it.Validation != nil {
+			it.Validation.Wins = &run.Wins{Rate: rate, Interval: run.Interval{rate - 0.1, rate + 0.1}}
+		}
+		require.NoError(t, d.Record(it))
+	}
+	won := run.Result{}
+	won.Wins = &run.Wins{Rate: 0.5 + rise, Interval: run.Interval{0.4 + rise, 0.6 + rise}}
+	require.NoError(t, d.WriteSummary(&run.Summary{Stop: run.StopIterations, Iterations: 40, Trained: won}))
+	require.NoError(t, d.Close())
+}
+
+// Promise: of rewards that compare, the page has the win rates of all runs in one chart, with
+// their intervals, and those of the tests in the table; without such a run it has neither.
+func TestCompareWinRates(t *testing.T) {
+	dir := t.TempDir()
+	comparing(t, filepath.Join(dir, "a"), 0.3)
+	comparing(t, filepath.Join(dir, "b"), 0.1)
+	small(t, filepath.Join(dir, "c"), "seed: 7\n", 41, 0.2).Close()
+	small(t, filepath.Join(dir, "d"), "seed: 8\n", 41, 0.2).Close()
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/compare?run=a&run=b&run=c")
+	const chart = `document.querySelector("[data-title^='win rate']")`
+	tab.Wait(chart + `?.querySelectorAll(".band").length === 2`)
+	require.Equal(t, 0, browsertest.Eval[int](tab, `[...document.querySelectorAll("#charts figure")].indexOf(`+chart+`)`), "it decides, so it is first")
+	require.Contains(t, browsertest.Eval[string](tab, chart+`.textContent`), "80.0 %")
+	require.Regexp(t, `win rate\s+95 %`, tab.Text("#results thead"))
+	require.Regexp(t, `80\.0 %\s+\[70\.0 %, 90\.0 %\]`, tab.Text("#results [data-run=a]"))
+	require.Regexp(t, `60\.0 %\s+\[50\.0 %, 70\.0 %\]`, tab.Text("#results [data-run=b]"))
+	require.Contains(t, tab.Text("#results [data-run=c]"), "not finished")
+	tab.Screenshot("runs-compare-wins")
+	tab.Go("/compare?run=c&run=d")
+	tab.Wait(`document.querySelectorAll("[data-title=success] .band").length === 2`)
+	require.NotContains(t, tab.Text("main"), "win rate")
+}
+
 // Promise: runs that differ only in their seed have one curve: the mean, with a band from the
 // lowest to the highest, also for more runs than there are colors; more configurations than
 // that are refused.

@@ -3,7 +3,7 @@ import { add } from "../frame/keys.js";
 import { on } from "../frame/live.js";
 import { h, get, go, place, say, still, number, percent, visible } from "../frame/dom.js";
 import { chart, smooth, spanned } from "../frame/chart.js";
-import { figures, axisNames } from "./figures.js";
+import { figures, won, axisNames } from "./figures.js";
 
 const $ = (id) => document.getElementById(id);
 const boxes = [...document.querySelectorAll("#legend input")];
@@ -11,7 +11,7 @@ const q = place();
 const view = { x: q.get("x") || "iteration", from: q.get("from"), to: q.get("to"), smooth: Number(q.get("smooth") ?? 0), log: q.has("log"), large: q.get("large"), seeds: q.has("seeds") || document.getElementById("seeds")?.disabled, more: q.getAll("metric"), hidden: new Set(q.getAll("hide")) };
 let curves = [];
 // Of two figures in one chart, dashes tell which: colours are runs.
-const all = () => [...figures.slice(0, 8), ...view.more.map((m) => ({ title: m, metrics: [m] }))];
+const all = () => [won, ...figures.slice(0, 8), ...view.more.map((m) => ({ title: m, metrics: [m] }))];
 const runs = boxes.map((b) => b.dataset.run);
 
 function remember() {

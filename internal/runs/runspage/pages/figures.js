@@ -17,6 +17,9 @@ export const figures = [
   { title: "environment steps per second", metrics: ["time/steps_per_second"] },
 ];
 
+// won is the figure of a reward that compares.
+export const won = { title: "win rate against the policy before training", metrics: ["validation/wins/rate"], ...share };
+
 // Of runs that draw tasks from a set, and of those that dropped stale groups.
 export const special = [
   { title: "groups with equal scores, of all played", metrics: ["sampling/equal_scores"], ...share },

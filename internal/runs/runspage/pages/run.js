@@ -3,7 +3,7 @@ import { add } from "../frame/keys.js";
 import { on } from "../frame/live.js";
 import { h, get, go, place, say, still, number, percent, count, visible } from "../frame/dom.js";
 import { chart, smooth, spanned } from "../frame/chart.js";
-import { figures, special, axisNames, left, runs } from "./figures.js";
+import { figures, won, special, axisNames, left, runs } from "./figures.js";
 
 const $ = (id) => document.getElementById(id);
 const run = $("lead").dataset.run;
@@ -12,8 +12,6 @@ const view = { x: q.get("x") || "iteration", from: q.get("from"), to: q.get("to"
 let state = null, curves = new Map();
 // measured are the figures that this run has and others do not: what its environment and its rewards measured.
 const measured = [...document.querySelectorAll("#metrics option")].map((o) => o.value).filter((m) => m.startsWith("outputs/metrics/")).slice(0, 30).map((m) => ({ title: m.slice(16), metrics: [m] }));
-// won is the figure of a reward that compares.
-const won = { title: "win rate against the policy before training", metrics: ["validation/wins/rate"], percent: true };
 const has = new Set([...document.querySelectorAll("#metrics option")].map((o) => o.value));
 const all = () => [won, ...figures, ...special.filter((f) => has.has(f.metrics[0])), ...measured, ...view.more.map((m) => ({ title: m, metrics: [m] }))];
 
