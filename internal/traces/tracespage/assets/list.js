@@ -30,7 +30,9 @@ function row(t) {
     reward(t.reward, "n"), h("span", { class: "n" }, count(t.spans)), model(t, "cut"), tokens(t, "n"), currency ? cost(t, currency, "n") : null, h("span", { class: "n" }, took(t.seconds)));
 }
 
-const list = rows(el("window"), el("sheet"), { height: 34, draw: row, id: (t) => t.id, more });
+const phone = matchMedia("(max-width: 760px)"); // as in style.css, where the heights are, too
+
+const list = rows(el("window"), el("sheet"), { height: () => (phone.matches ? 124 : 34), draw: row, id: (t) => t.id, more });
 
 el("sheet").addEventListener("click", (e) => {
   const item = e.target.closest("[data-item]");

@@ -2,15 +2,17 @@
 // rows scroll like ten.
 const overscan = 12; // rows above and below the window
 
-// rows shows items in a scrolling box. Options: height of a row in pixels,
+// rows shows items in a scrolling box. Options: height() of a row in pixels,
 // draw(item) creates a row, id(item) identifies it, more() is called near the end.
 export function rows(box, sheet, { height, draw, id, more }) {
   let items = [];
   const drawn = new Map(); // id → {el, item}
 
   function show() {
-    const first = Math.max(0, Math.floor(box.scrollTop / height) - overscan);
-    const last = Math.min(items.length, Math.ceil((box.scrollTop + box.clientHeight) / height) + overscan);
+    const high = height();
+    sheet.style.height = items.length * high + "px";
+    const first = Math.max(0, Math.floor(box.scrollTop / high) - overscan);
+    const last = Math.min(items.length, Math.ceil((box.scrollTop + box.clientHeight) / high) + overscan);
     const wanted = new Set();
     let before = null;
     for (let i = first; i < last; i++) {
@@ -25,7 +27,7 @@ export function rows(box, sheet, { height, draw, id, more }) {
         }
         drawn.set(key, one = { el, item });
       }
-      one.el.style.top = i * height + "px"; // the policy lets scripts, not pages, set styles
+      one.el.style.top = i * high + "px"; // the policy lets scripts, not pages, set styles
       const at = before ? before.nextSibling : sheet.firstChild;
       if (one.el !== at) sheet.insertBefore(one.el, at); // keys follow the order in the page
       before = one.el;
@@ -47,11 +49,11 @@ export function rows(box, sheet, { height, draw, id, more }) {
     // set shows other items; keep leaves the window at what it showed.
     set(all, keep = 0) {
       items = all;
-      sheet.style.height = items.length * height + "px";
-      if (keep) box.scrollTop += keep * height;
+      sheet.style.height = items.length * height() + "px";
+      if (keep) box.scrollTop += keep * height();
       show();
     },
     top() { box.scrollTop = 0; },
-    atTop: () => box.scrollTop < height,
+    atTop: () => box.scrollTop < height(),
   };
 }
