@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -40,7 +39,7 @@ type Answerer struct {
 	inFlight int
 	cache    *answers.Cache
 	log      *slog.Logger
-	calls    atomic.Int64 // that reached the model
+	calls    calls
 
 	mu     sync.Mutex
 	totals reward.Asked
@@ -104,8 +103,13 @@ func (a *Answerer) InFlight() int { return a.inFlight }
 // Begin implements reward.Answerer.
 func (a *Answerer) Begin() reward.Asking { return &evaluation{answerer: a} }
 
-// Record makes the answerer keep every answer in the folder dir, too.
-func (a *Answerer) Record(dir string) { a.cache.Also(dir) }
+// Record makes the answerer keep every answer in the folder dir, too, and count its questions
+// there: those of earlier processes count. The number n of the grant tells its count from those
+// of others.
+func (a *Answerer) Record(dir string, n int) error {
+	a.cache.Also(dir)
+	return a.calls.keep(dir, n)
+}
 
 // Asked implements reward.Answerer.
 func (a *Answerer) Asked() reward.Asked {
@@ -139,12 +143,12 @@ func (a *Answerer) Ready(ctx context.Context) error {
 	return err
 }
 
-// Close closes idle connections.
+// Close closes idle connections and the count.
 func (a *Answerer) Close() error {
 	if a.client != nil {
 		a.client.Close()
 	}
-	return nil
+	return a.calls.Close()
 }
 
 // answer returns the kept answer to q, or asks the model.
@@ -161,7 +165,7 @@ func (a *Answerer) answer(ctx context.Context, q *asked) (key string, e answers.
 		_, problem := fitting(q, e.Answer)
 		return e.Failure != "" || problem == ""
 	}
-	e, cached, err := a.cache.Get(ctx, key, usable, func() (answers.Entry, error) { return a.ask(ctx, q) })
+	e, cached, err := a.cache.Get(ctx, key, usable, func() (answers.Entry, error) { return a.ask(ctx, key, q) })
 	a.count(func(t *reward.Asked) {
 		if t.Questions++; cached {
 			t.Cached++
@@ -175,15 +179,12 @@ func (a *Answerer) answer(ctx context.Context, q *asked) (key string, e answers.
 
 // ask puts q to the model until its answer fits. What the model will never answer is an entry
 // with a failure.
-func (a *Answerer) ask(ctx context.Context, q *asked) (e answers.Entry, err error) {
+func (a *Answerer) ask(ctx context.Context, key string, q *asked) (e answers.Entry, err error) {
 	if a.cfg.recorded != nil {
 		return unrecorded(), nil
 	}
-	if n := a.calls.Add(1); a.cfg.RunCalls > 0 && n > int64(a.cfg.RunCalls) {
-		return e, &fault.Error{
-			Boundary: fault.Model, Kind: fault.Exhausted, Err: judge.ErrClosed, What: fmt.Sprintf("the run has asked all %d questions that it may (ask.run_calls)", a.cfg.RunCalls),
-			Hint: "raise ask.run_calls",
-		}
+	if err := a.calls.one(key, a.cfg.RunCalls); err != nil {
+		return e, err
 	}
 	problem := ""
 	for put := q.Question; e.Attempts < attempts; {

@@ -3,6 +3,7 @@ package asking_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,6 +163,51 @@ func TestLimitsOfAnEvaluation(t *testing.T) {
 	require.Equal(t, reward.Scored, e.Outcome, "it is kept")
 	_, e = one(a, "text\nAnother one?")
 	require.ErrorContains(t, e.Fatal, "ask.run_calls")
+}
+
+// Promise: a run counts its questions over all its processes, also those of a process that was
+// killed while it wrote; each grant of a configuration has its own count, and a run that asked
+// all that it may asks no more after it is resumed, but still has its answers.
+func TestQuestionsOfARun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "answers")
+	three := func(c *asking.Config) { c.RunCalls = 3 }
+	question := func(n int) string { return fmt.Sprintf("text\nIs %d polite?", n) }
+	first, server := behind(t, say("yes"), three)
+	_, e := one(first, question(0)) // before the run has a folder
+	require.NoError(t, e.Fatal)
+	require.NoError(t, first.Record(dir, 0))
+	_, e = one(first, question(1))
+	require.NoError(t, e.Fatal)
+
+	path := filepath.Join(dir, "asked-0.log")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text[:len(text)-5], 0o644), "a kill")
+	resumed, again := behind(t, say("yes"), three)
+	require.NoError(t, resumed.Record(dir, 0))
+	_, e = one(resumed, question(1))
+	require.NoError(t, e.Fatal)
+	require.Empty(t, again.Calls(), "the answer is kept")
+	_, e = one(resumed, question(2))
+	require.NoError(t, e.Fatal)
+	_, e = one(resumed, question(3))
+	require.ErrorContains(t, e.Fatal, "all 3 questions that it may (ask.run_calls), 2 of them before it was resumed")
+	require.Len(t, again.Calls(), 1)
+	require.Len(t, server.Calls(), 2)
+
+	other, _ := behind(t, say("yes"), three)
+	require.NoError(t, other.Record(dir, 1), "another grant of the same run")
+	_, e = one(other, question(3))
+	require.NoError(t, e.Fatal)
+	next := filepath.Join(t.TempDir(), "answers")
+	require.NoError(t, resumed.Record(next, 0), "another run")
+	for n := range 3 {
+		_, e = one(resumed, question(10+n))
+		require.NoError(t, e.Fatal)
+	}
+	_, e = one(resumed, question(20))
+	require.ErrorContains(t, e.Fatal, "ask.run_calls")
+	require.ErrorContains(t, other.Record(path, 0), "cannot be counted")
 }
 
 // Promise: the same question has one answer, which a note and a folder keep without the tokens that

@@ -27,8 +27,8 @@ type Config struct {
 	// Cost limits the cost of an evaluation, computed from the same estimate and the prices of
 	// the model; 0 sets no limit.
 	Cost float64 `yaml:"cost" json:"cost" jsonschema:"minimum=0,maximum=1e12"`
-	// RunCalls limits the questions that reach the model in a run, from the start or the
-	// resumption of its process; 0 sets no limit.
+	// RunCalls limits the questions that reach the model in a run, also before it was resumed;
+	// 0 sets no limit. A worker of a fleet counts its own since it loaded the job.
 	RunCalls int `yaml:"run_calls" json:"run_calls" jsonschema:"minimum=0"`
 	// MaxTokens is the largest number of tokens in an answer.
 	MaxTokens int `yaml:"max_tokens" json:"max_tokens" jsonschema:"minimum=1,maximum=1048576"`

@@ -72,8 +72,9 @@ type OpenedAsk struct {
 	// Ready is that of OpenedReward.
 	Ready func(context.Context) error
 	// Record keeps every answer in a folder, so that the same questions have the
-	// same answers later.
-	Record func(dir string)
+	// same answers later, and counts the questions of a run over all its processes. The
+	// grants of a configuration share the folder; n is the number of this one, from 0.
+	Record func(dir string, n int) error
 	Close  func() error
 }
 

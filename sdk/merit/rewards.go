@@ -170,10 +170,12 @@ func (r *Rewards) ready(ctx context.Context) error {
 const AnswersFolder = "answers"
 
 // record makes what answers the questions of modules keep the answers in a folder.
-func (r *Rewards) record(folder string) {
-	for _, o := range r.asked {
-		o.Record(folder)
+func (r *Rewards) record(folder string) error {
+	var problems []error
+	for n, o := range r.asked {
+		problems = append(problems, o.Record(folder, n))
 	}
+	return errors.Join(problems...)
 }
 
 // JudgeTotals returns the requests to language models and their cost, by the

@@ -90,7 +90,9 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 			err = closed
 		}
 	}()
-	s.record(filepath.Join(o.Dir, AnswersFolder))
+	if err := s.record(filepath.Join(o.Dir, AnswersFolder)); err != nil {
+		return nil, err
+	}
 	deps := train.Deps{
 		OpenEnv: s.OpenEnv, OpenPolicy: openPolicy, Start: start, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: makeReport,
 		Prices: cfg.Prices, PolicyModel: cfg.policyPrice(s.Player),
