@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/host/internal/process"
 	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 // Program names a plug-in in a configuration.
@@ -66,6 +67,9 @@ type Config struct {
 	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration; 2s is enough for most plug-ins"`
 	// ResetDeadline is the same for a batch that contains a reset.
 	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration; 10s is enough for most plug-ins"`
+	// Sandbox limits an environment that is a WebAssembly module, instead of Limits and
+	// the deadlines.
+	Sandbox sandbox.Config `yaml:"-" json:"-"`
 	// GRPCOnly sends batches through gRPC's Run even if the plug-in supports a
 	// shared-memory lane.
 	GRPCOnly bool `yaml:"-" json:"-"`
@@ -79,6 +83,7 @@ func DefaultConfig() Config {
 	return Config{
 		Start: Start{StartTimeout: 10 * time.Second, Limits: Limits{Memory: 2 << 30, Files: 256, Output: 1 << 20}},
 		Slots: 64, Split: "train", BatchDeadline: 2 * time.Second, ResetDeadline: 10 * time.Second,
+		Sandbox: sandbox.DefaultConfig(),
 	}
 }
 
@@ -96,7 +101,18 @@ func (s *Start) Validate() []error {
 		p.Invalid("options", "is not JSON", "give a mapping of the plug-in's options")
 	}
 	variables{s.PassEnv, s.Getenv}.validate(&p)
+	if disk.IsModule(s.Path) {
+		s.alone(&p)
+	}
 	return p
+}
+
+// alone reports what only a process can get.
+func (s *Start) alone(p *fault.Problems) {
+	const hint = "remove it, or make it one of the environment's options"
+	p.Check(len(s.Args) == 0, "args", s.Args, "a module gets no arguments: "+hint)
+	p.Check(len(s.Env) == 0, "env", s.Env, "a module gets no variables: "+hint)
+	p.Check(len(s.PassEnv) == 0, "pass_env", s.PassEnv, "a module gets no variables: "+hint)
 }
 
 // launch returns how to start the plug-in. Describe bounds each call that asks for its

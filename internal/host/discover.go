@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/host/disk"
 )
 
@@ -56,6 +58,13 @@ func Digest(path string) (string, error) { return disk.Digest(path) }
 func Inspect(ctx context.Context, path string) (Found, error) {
 	cfg := DefaultConfig()
 	cfg.Path, cfg.Slots = path, 1
+	if file, err := disk.Module(path); err != nil || file != "" {
+		found, err := describeModule(ctx, file, cfg, err)
+		if found.Version != "" && errors.Is(err, fault.Of(fault.Config, "")) {
+			err = nil // ignore errors: the user may need to set options
+		}
+		return found, err
+	}
 	l := cfg.launch(describeDeadline)
 	l.timeout, l.describe = 3*l.timeout, l.timeout // it may be written in Python
 	found, s, err := describe(ctx, l)
@@ -75,12 +84,34 @@ func Check(ctx context.Context, cfg Config) (Found, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
 	}
+	if file, err := disk.Module(cfg.Path); err != nil || file != "" {
+		return describeModule(ctx, file, cfg, err)
+	}
 	found, s, err := describe(ctx, cfg.launch(describeDeadline))
 	if err != nil {
 		return found, err
 	}
 	defer s.close()
 	return found, found.configure(ctx, s, cfg)
+}
+
+// describeModule is Check for the environment in a WebAssembly file.
+func describeModule(ctx context.Context, file string, cfg Config, err error) (Found, error) {
+	e, said, err := openModule(ctx, file, cfg, err)
+	f := Found{Name: nameOf(cfg.Path), Path: cfg.Path}
+	if said.Name != "" {
+		f.Name, f.Kind, f.Version, f.Protocol, f.Summary, f.Options = said.Name, Environment, said.Version, said.Protocol, said.Summary, said.Options
+	}
+	if err == nil {
+		f.of(e.Spec())
+		err = e.Close()
+	}
+	if f.Kind != "" {
+		var wrong error
+		f.Digest, wrong = Digest(cfg.Path)
+		err = errors.Join(err, wrong)
+	}
+	return f, err
 }
 
 // CheckPolicy is Check for OpenPolicy.
@@ -123,7 +154,12 @@ func describe(ctx context.Context, l *launch) (Found, *session, error) {
 func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
 	spec, _, err := s.configure(ctx, cfg, nil)
 	if err == nil {
-		f.Actions, f.FeatureShape, f.MaxSteps, f.Tools, f.Tasks = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools, spec.Tasks
+		f.of(spec)
 	}
 	return err
+}
+
+// of adds what an environment reports as configured.
+func (f *Found) of(spec env.Spec) {
+	f.Actions, f.FeatureShape, f.MaxSteps, f.Tools, f.Tasks = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools, spec.Tasks
 }

@@ -1,6 +1,7 @@
 // Package host runs environments and policies in plug-in processes: it launches them,
 // performs the handshake, supervises them and restarts them. Its callers see a plain
-// env.Env or policy.Learner.
+// env.Env or policy.Learner. An environment may also be a WebAssembly module, which the
+// sandbox runs in this process.
 //
 // A plug-in gets only the environment variables that are named, and neither stdin nor a
 // terminal of the host. It cannot outlive the host, hang it or flood it. When it dies,
@@ -12,6 +13,9 @@ import (
 	"errors"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/wire"
 )
 
 // Open starts the plug-in of cfg and configures it. The context bounds the start, not
@@ -27,9 +31,35 @@ func Open(ctx context.Context, cfg Config) (env.Env, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return nil, err
 	}
+	if file, err := disk.Module(cfg.Path); err != nil || file != "" {
+		e, _, err := openModule(ctx, file, cfg, err)
+		return e, err
+	}
 	e := &environment{cfg: cfg, steps: newWatchdog(cfg.BatchDeadline), resets: newWatchdog(cfg.ResetDeadline)}
 	if err := e.connect(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+// openModule opens the environment in a WebAssembly file, which the digests of cfg must
+// allow. err is that of finding the file.
+func openModule(ctx context.Context, file string, cfg Config, err error) (env.Env, wire.Description, error) {
+	if err == nil {
+		var problems fault.Problems
+		cfg.alone(&problems)
+		err = errors.Join(problems...)
+	}
+	if err == nil {
+		_, err = disk.Expected(cfg.Path, disk.Expectation{Digest: cfg.Digest, Allow: cfg.Allow})
+	}
+	if err != nil {
+		return nil, wire.Description{}, err
+	}
+	cfg.Sandbox.Logger = cfg.Log
+	e, said, err := cfg.Sandbox.OpenEnvironment(ctx, file, wire.Configuration{Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options})
+	if err != nil {
+		return nil, said, err
+	}
+	return e, said, nil
 }

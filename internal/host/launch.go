@@ -111,4 +111,12 @@ func socketDir() (string, error) {
 
 // command returns what starts the plug-in. It fails if the path is not a plug-in, or
 // not the expected one.
-func (l *launch) command() (disk.Command, error) { return disk.Expected(l.path, l.expect) }
+func (l *launch) command() (disk.Command, error) {
+	if file, err := disk.Module(l.path); file != "" {
+		return disk.Command{}, &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: l.path, What: "is a WebAssembly module, and only environments can be modules", Err: err,
+			Hint: "name it in environment.module, or build the policy as a program",
+		}
+	}
+	return disk.Expected(l.path, l.expect)
+}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/wire/bounds"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
@@ -57,23 +57,6 @@ func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 	return nil
 }
 
-// CheckMetric checks that a metric of an episode has a name that fits into a
-// table, and a finite JSON number as its value.
-func CheckMetric(name, value string) error {
-	ok := name != "" && len(name) <= 64
-	for _, c := range []byte(name) {
-		ok = ok && (c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
-	}
-	if !ok {
-		return fmt.Errorf("the metric name %q does not consist of 1 to 64 letters, digits and _", Clean(name, MaxName))
-	}
-	var number *float64 // JSON numbers are always finite
-	if err := strictjson.Unmarshal([]byte(value), &number); err != nil || number == nil {
-		return fmt.Errorf("the metric %s is %s, not a finite number", name, Clean(value, MaxName))
-	}
-	return nil
-}
-
 // maxMessage returns the largest size of the message of an event, in bytes.
 func maxMessage(kind env.EventKind) int {
 	if kind == env.EventInfo {
@@ -81,3 +64,6 @@ func maxMessage(kind env.EventKind) int {
 	}
 	return MaxText
 }
+
+// CheckMetric checks the name and the value of a metric of an episode.
+func CheckMetric(name, value string) error { return bounds.CheckMetric(name, value) }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/wire/bounds"
 )
 
 // Protocol is the version of the contract in sdk/plugin/proto. It is part of the
@@ -31,17 +32,17 @@ const (
 	MaxMessage  = 64 << 20
 	MaxSlots    = 1 << 16
 	MaxActions  = 1 << 12
-	MaxFeatures = 1 << 22 // values per slot
-	MaxText     = 1 << 20 // bytes of one anchor, text or event
-	MaxAttached = 8 << 20 // bytes of one info of a turn, as JSON
-	MaxName     = 256     // bytes of the name of an environment, action, tool or key
+	MaxFeatures = 1 << 22            // values per slot
+	MaxText     = bounds.MaxText     // bytes of one anchor, text or event
+	MaxAttached = bounds.MaxAttached // bytes of one info of a turn, as JSON
+	MaxName     = bounds.MaxName     // bytes of the name of an environment, action, tool or key
 	MaxSystem   = 1 << 16
 	MaxOptions  = 1 << 20
-	MaxEvents   = 64       // events per slot in one batch
-	MaxCalls    = 64       // tools that one decision calls
-	MaxInfo     = 64       // keys of a decision's info
-	MaxSequence = 1 << 21  // tokens of one sequence
-	MaxState    = 48 << 20 // bytes of a learner's state; an engine keeps its weights itself
+	MaxEvents   = bounds.MaxEvents // events per slot in one batch
+	MaxCalls    = 64               // tools that one decision calls
+	MaxInfo     = 64               // keys of a decision's info
+	MaxSequence = 1 << 21          // tokens of one sequence
+	MaxState    = 48 << 20         // bytes of a learner's state; an engine keeps its weights itself
 	maxRank     = 8
 )
 
@@ -66,3 +67,14 @@ func broken(where, what string, args ...any) error {
 		Hint: "report it to the author of the plug-in, which breaks the contract of sdk/plugin/proto",
 	}
 }
+
+// Cut returns s as UTF-8 of at most limit bytes, with an ellipsis if it was
+// longer.
+func Cut(s string, limit int) string { return bounds.Cut(s, limit) }
+
+// Clean makes untrusted text safe to show on one line of a terminal: it cuts
+// the text to limit bytes and escapes unprintable characters.
+func Clean(s string, limit int) string { return bounds.Clean(s, limit) }
+
+// Lines is Clean for text of several lines. It keeps the line breaks.
+func Lines(s string, limit int) string { return bounds.Lines(s, limit) }

@@ -1,7 +1,10 @@
+//go:build !wasip1
+
 package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -79,4 +82,35 @@ func (p *inProcess) Close() error {
 		return nil
 	}
 	return p.actor.close()
+}
+
+// Open opens the policy in this process, without a plug-in, for tests. Its
+// decisions pass the same checks as those of a plug-in. options is a JSON
+// object; nil keeps every default.
+func (d PolicyDefinition[Options]) Open(setup PolicySetup, options json.RawMessage) (policy.Learner, error) {
+	a, err := d.build(setup, options)
+	if err != nil {
+		return nil, err
+	}
+	return &inProcess{actor: a}, nil
+}
+
+// build is Open without the host's interface.
+func (d PolicyDefinition[Options]) build(setup PolicySetup, options json.RawMessage) (*actor, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	o := d.Defaults
+	wrong := decodeOptions(options, &o)
+	if d.Check != nil {
+		wrong = append(wrong, guard(func() error { return d.Check(setup, o) }))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	p, err := guarded(func() (Policy, error) { return d.New(setup, o) })
+	if err != nil {
+		return nil, err
+	}
+	return newActor(p, d.Name, d.Version, setup), nil
 }

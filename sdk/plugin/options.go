@@ -56,6 +56,18 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// OptionsJSON returns the default options, as a configuration writes them.
+func (d Definition[Options]) OptionsJSON() (json.RawMessage, error) { return optionsJSON(d.Defaults) }
+
+// OptionsJSON returns the default options, as a configuration writes them.
+func (d PolicyDefinition[Options]) OptionsJSON() (json.RawMessage, error) {
+	return optionsJSON(d.Defaults)
+}
+
+func optionsJSON(defaults any) (json.RawMessage, error) {
+	return json.Marshal(shown(reflect.ValueOf(defaults)))
+}
+
 // decodeOptions decodes a JSON object over the struct that into points to, and
 // reports all unknown keys and wrong types at once. A wrong option keeps its
 // default.

@@ -1,12 +1,12 @@
+//go:build !wasip1
+
 package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -49,18 +49,6 @@ type greeter struct {
 	description wire.Description
 	stderr      *os.File // the stderr of the process, before go-plugin replaces it
 	restore     sync.Once
-}
-
-// OptionsJSON returns the default options, as a configuration writes them.
-func (d Definition[Options]) OptionsJSON() (json.RawMessage, error) { return optionsJSON(d.Defaults) }
-
-// OptionsJSON returns the default options, as a configuration writes them.
-func (d PolicyDefinition[Options]) OptionsJSON() (json.RawMessage, error) {
-	return optionsJSON(d.Defaults)
-}
-
-func optionsJSON(defaults any) (json.RawMessage, error) {
-	return json.Marshal(shown(reflect.ValueOf(defaults)))
 }
 
 // greet exits the process if it was started by hand or its definition is

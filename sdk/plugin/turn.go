@@ -12,7 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/internal/wire/bounds"
 )
 
 // Task is the start of an episode; see Turn.Task.
@@ -89,8 +89,8 @@ func (t *Turn) Task(task *Task) error {
 	if err != nil {
 		return err
 	}
-	if len(raw) > wire.MaxText {
-		return fmt.Errorf("the task has %d bytes as JSON, more than the limit of %d", len(raw), wire.MaxText)
+	if len(raw) > bounds.MaxText {
+		return fmt.Errorf("the task has %d bytes as JSON, more than the limit of %d", len(raw), bounds.MaxText)
 	}
 	if n := len(task.Messages); n > 0 && len(t.Text) == 0 {
 		t.Text = append(t.Text, task.Messages[n-1].Content.Text()...)
@@ -115,23 +115,23 @@ func (t *Turn) check(op env.Op) error {
 		return fmt.Errorf("the reward is %v, not a finite number", t.Reward)
 	case op == env.Reset && t.Reward != 0:
 		return fmt.Errorf("the reward is %v right after a reset; it must be 0", t.Reward)
-	case len(t.Anchor) > wire.MaxText || len(t.Text) > wire.MaxText:
-		return fmt.Errorf("the anchor has %d bytes and the text %d; the limit for each is %d", len(t.Anchor), len(t.Text), wire.MaxText)
+	case len(t.Anchor) > bounds.MaxText || len(t.Text) > bounds.MaxText:
+		return fmt.Errorf("the anchor has %d bytes and the text %d; the limit for each is %d", len(t.Anchor), len(t.Text), bounds.MaxText)
 	case !utf8.Valid(t.Anchor) || !utf8.Valid(t.Text):
 		return errors.New("the anchor or the text is not UTF-8")
-	case len(t.events)-t.before > wire.MaxEvents:
-		return fmt.Errorf("%d tool results, infos and metrics in one turn, more than the limit of %d", len(t.events)-t.before, wire.MaxEvents)
+	case len(t.events)-t.before > bounds.MaxEvents:
+		return fmt.Errorf("%d tool results, infos and metrics in one turn, more than the limit of %d", len(t.events)-t.before, bounds.MaxEvents)
 	case op != env.Reset && slices.ContainsFunc(t.events[t.before:], func(e env.Event) bool { return e.Kind == env.EventTask }):
 		return errors.New("the slot set a task in the middle of an episode; set it in Reset")
 	case len(t.Mask) > 0 && !t.Terminated && !t.Truncated && bytes.IndexByte(t.Mask, 1) < 0:
 		return errors.New("the episode continues but no action is available")
 	}
 	for _, e := range t.events[t.before:] {
-		if e.Kind == env.EventInfo && len(e.Message) > wire.MaxAttached { // a truncated message would not be JSON
-			return fmt.Errorf("the info %q has %d bytes as JSON, more than the limit of %d", e.Name, len(e.Message), wire.MaxAttached)
+		if e.Kind == env.EventInfo && len(e.Message) > bounds.MaxAttached { // a truncated message would not be JSON
+			return fmt.Errorf("the info %q has %d bytes as JSON, more than the limit of %d", e.Name, len(e.Message), bounds.MaxAttached)
 		}
 		if e.Kind == env.EventMetric {
-			if err := wire.CheckMetric(e.Name, e.Message); err != nil {
+			if err := bounds.CheckMetric(e.Name, e.Message); err != nil {
 				return err
 			}
 		}

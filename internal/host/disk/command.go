@@ -37,6 +37,27 @@ func CommandOf(path string) (Command, error) {
 	return Command{Path: path}, nil
 }
 
+// IsModule reports whether the plug-in at path is a file with a WebAssembly module, by
+// its name.
+func IsModule(path string) bool { return strings.HasSuffix(path, wasmSuffix) }
+
+// Module returns the file of the WebAssembly module that is the plug-in at path, itself
+// or by the command of its folder; "" for a plug-in that is a program.
+func Module(path string) (string, error) {
+	f, err := formOf(path)
+	if err != nil || f == wasm {
+		return path, err
+	}
+	if f != folder {
+		return "", nil
+	}
+	m, err := ReadManifest(path)
+	if err != nil || len(m.Command) == 0 || !strings.HasSuffix(m.Command[0], wasmSuffix) {
+		return "", err
+	}
+	return inFolder(path, m.Command[0])
+}
+
 func folderCommand(dir string) (Command, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {

@@ -2,8 +2,9 @@
 // them, what their manifests contain, what identifies them and which command starts
 // them.
 //
-// A plug-in is an executable file, a Python file (NAME.py), or a folder with a manifest
-// (plugin.yaml) that says how to start the folder's files. It may also be built into
+// A plug-in is an executable file, a Python file (NAME.py), a WebAssembly module
+// (NAME.wasm), or a folder with a manifest (plugin.yaml) that says how to start the
+// folder's files. It may also be built into
 // the program itself, which then starts itself again.
 package disk
 
@@ -25,21 +26,26 @@ type form int
 const (
 	program form = iota // an executable file
 	script              // a Python file
+	wasm                // a WebAssembly module, which runs in Merit's own process
 	folder              // with a manifest
 	builtin             // this program itself
 )
 
-const pythonSuffix = ".py"
+const (
+	pythonSuffix = ".py"
+	wasmSuffix   = ".wasm"
+)
 
 // Find returns the path of a plug-in that is given by path (with a slash) or by name.
-// It looks a name up in folders, in order: first the file or folder NAME, then NAME.py.
+// It looks a name up in folders, in order: first the file or folder NAME, then NAME.py
+// and NAME.wasm.
 func Find(plugin string, folders ...string) (string, error) {
 	if strings.ContainsRune(plugin, filepath.Separator) || isBuiltin(plugin) {
 		_, err := formOf(plugin)
 		return plugin, err
 	}
 	for _, dir := range folders {
-		for _, path := range []string{in(dir, plugin), in(dir, plugin+pythonSuffix)} {
+		for _, path := range []string{in(dir, plugin), in(dir, plugin+pythonSuffix), in(dir, plugin+wasmSuffix)} {
 			if _, err := formOf(path); err == nil {
 				return path, trusted(dir, path)
 			}
@@ -123,7 +129,7 @@ func within(dir string) ([]string, error) {
 }
 
 // Name returns the name of the plug-in at a path: the last part of the path, without
-// .py.
+// .py or .wasm.
 func Name(path string) string {
 	if isBuiltin(path) {
 		return strings.TrimPrefix(path, BuiltIn)
@@ -131,7 +137,7 @@ func Name(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs // for ".", the folder's own name
 	}
-	return strings.TrimSuffix(filepath.Base(path), pythonSuffix)
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), pythonSuffix), wasmSuffix)
 }
 
 // Check reports that there is no plug-in at path before anything tries to start it.
@@ -162,6 +168,8 @@ func formOf(path string) (form, error) {
 		e.Kind, e.What, e.Hint = fault.Refused, "is not a file", "give the plug-in's binary, its .py file, or its folder"
 	case strings.HasSuffix(path, pythonSuffix):
 		return script, nil
+	case strings.HasSuffix(path, wasmSuffix):
+		return wasm, nil
 	case info.Mode()&0o111 == 0:
 		e.Kind, e.What, e.Hint = fault.Refused, "is not an executable file", "give the plug-in's binary; chmod +x makes a file executable"
 	default:

@@ -66,8 +66,11 @@ func Install(path, home string, m Manifest, try func(path string) error) (string
 		err = copyFolder(path, stage)
 	} else {
 		file := m.Name
-		if f == script {
+		switch f {
+		case script:
 			file += pythonSuffix
+		case wasm:
+			file += wasmSuffix
 		}
 		m.Command = []string{file}
 		err = copyFile(path, filepath.Join(stage, file))

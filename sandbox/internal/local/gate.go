@@ -80,17 +80,23 @@ const ExportHint = `Go: import sdk/reward and build with -buildmode=c-shared; Ru
 
 // refused returns why the module was not compiled.
 func (m *Module) refused(err error) error {
+	wasm, _ := m.bytes.Read()
+	return Rejection(m.info.Name, wasm, err)
+}
+
+// Rejection returns why a module of that name was not compiled, from the error of the
+// engine.
+func Rejection(name string, wasm []byte, err error) error {
 	var gate *fuel.Refused
 	switch {
 	case fault.As(err) != nil:
 		return err
 	case errors.As(err, &gate):
-		wasm, _ := m.bytes.Read()
-		return source.Refusal(m.info.Name, "the module was rejected", gateHint(wasm), err)
+		return source.Refusal(name, "the module was rejected", gateHint(wasm), err)
 	case errors.Is(err, engine.ErrInvalid):
-		return source.Refusal(m.info.Name, "the module was rejected", "build it again; it may be damaged", err)
+		return source.Refusal(name, "the module was rejected", "build it again; it may be damaged", err)
 	}
-	return source.Refusal(m.info.Name, "the module cannot be compiled", "report it: a valid module should compile", err)
+	return source.Refusal(name, "the module cannot be compiled", "report it: a valid module should compile", err)
 }
 
 // gateHint returns the hint for a module that the gate rejected.

@@ -137,6 +137,12 @@ func (b *Backend) Close() {
 	b.engine.Close()
 }
 
+// Engine returns the engine that runs the modules of the backend.
+func (b *Backend) Engine() *engine.Engine { return b.engine }
+
+// Gate returns the limits of a compiled module.
+func (b *Backend) Gate() fuel.Limits { return b.gate(false) }
+
 // Load checks, meters and compiles a reward, and runs it on a built-in
 // conversation. The error is a *fault.Error that lists all problems.
 func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {

@@ -52,6 +52,11 @@ func File(path string, choice Choice, languages Languages, most Sizes) (Source, 
 	if err := choice.ofModule(path); err != nil {
 		return Source{}, err
 	}
+	return ModuleFile(path, most)
+}
+
+// ModuleFile reads the module at path.
+func ModuleFile(path string, most Sizes) (Source, error) {
 	wasm, err := readModule(path, most.Module)
 	if err != nil {
 		return Source{}, err
@@ -76,7 +81,7 @@ func readModule(path string, most int64) (wasm []byte, err error) {
 		kind = fault.Missing
 	}
 	return nil, &fault.Error{
-		Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
+		Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the module cannot be read", Err: err,
 		Hint: "check the path",
 	}
 }

@@ -1,0 +1,84 @@
+// Package block defines how a module that is an environment and its host exchange
+// turns: the functions that the module exports, and the blocks of memory that they
+// return. docs/environment-modules.md has the same tables for authors. Everything is
+// little-endian; a pointer is an offset into the module's memory.
+package block
+
+// What an environment module exports, besides its memory.
+const (
+	Mark      = "merit_environment_1" // () → (): the version of this layout
+	Alloc     = "merit_alloc"         // (size) → pointer, for what the host writes; a multiple of 8
+	Describe  = "merit_describe"      // () → *Answer with a Description
+	Configure = "merit_configure"     // (pointer, size of a Setup) → *Answer with a Spec
+	Reset     = "merit_reset"         // (seed i64, want) → *Turn
+	Step      = "merit_step"          // (action, pointer, size of the text, want) → *Turn
+	Render    = "merit_render"        // optional: () → *Answer with a picture
+)
+
+// Span is a piece of the module's memory. A pointer of 0 has no bytes.
+type Span struct{ At, Size uint32 }
+
+// Answer is the result of Describe, Configure and Render.
+type Answer struct {
+	Failed uint32 // 1: Text is a JSON list of Problem, or the text of one
+	Text   Span
+}
+
+// Turn is the result of Reset and Step. Features are float32, and Mask is a byte for
+// each action; without Mask, all actions are available. Events are so many of Event.
+// Without Text, the anchor is the text.
+type Turn struct {
+	Reward                               float64
+	Flags                                uint32 // the bits of env.Flag
+	Reserved                             uint32
+	Anchor, Text, Features, Mask, Events Span // the size of Events is their number
+}
+
+// Event is what a slot reports besides its columns.
+type Event struct {
+	Kind          uint32 // an index into Kinds
+	Name, Message Span
+}
+
+// The sizes of the blocks in bytes.
+const (
+	AnswerSize = 12
+	TurnSize   = 56
+	EventSize  = 20
+)
+
+// Kinds lists the kinds of events by their number.
+var Kinds = []string{"error", "tool_result", "info", "metric", "task"}
+
+// Description is what a module says of itself before it is configured, in JSON.
+type Description struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Summary string `json:"summary"`
+	Options any    `json:"options,omitempty"` // every option with its default
+}
+
+// Setup is what Configure receives, in JSON.
+type Setup struct {
+	Split   string `json:"split"`
+	Options any    `json:"options"`
+}
+
+// Spec is what Configure answers, in JSON.
+type Spec struct {
+	Actions      []string `json:"actions,omitempty"`
+	FeatureShape []uint32 `json:"feature_shape,omitempty"`
+	MaxSteps     uint32   `json:"max_steps,omitempty"`
+	System       string   `json:"system,omitempty"`
+	Tools        any      `json:"tools,omitempty"`
+	Tasks        uint32   `json:"tasks,omitempty"`
+}
+
+// Problem is an error of Configure, in JSON. Its fields are those of fault.Error.
+type Problem struct {
+	Boundary string `json:"boundary,omitempty"`
+	Kind     string `json:"kind,omitempty"`
+	Where    string `json:"where,omitempty"`
+	What     string `json:"what"`
+	Hint     string `json:"hint,omitempty"`
+}

@@ -1,0 +1,177 @@
+// Package world runs environments that are WebAssembly modules, as an env.Env in this
+// process. Every slot has an instance of its own: what a guest does to itself ends the
+// episode of its slot, and nothing else. Each episode starts from the same state of the
+// memory, so that the seed and the actions determine every byte and all fuel.
+//
+// internal/wire/block defines what the host and the module exchange.
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/internal/wire/block"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+)
+
+// Module is a compiled environment.
+type Module struct {
+	backend *local.Backend
+	options local.Options
+	name    string
+	digest  string
+	program *engine.Program
+	born    *engine.State // after the start; nil if a snapshot cannot hold the state
+	about   wire.Description
+}
+
+// Load checks, meters and compiles a module, starts it and reads its description. The
+// error is a *fault.Error that lists all problems.
+func Load(ctx context.Context, b *local.Backend, o local.Options, s source.Source) (*Module, error) {
+	m := &Module{backend: b, options: o, name: s.Name, digest: s.Digest}
+	code := engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
+	gate := b.Gate()
+	allowed := gate.AllowImport
+	gate.AllowImport = func(i fuel.Import) bool { return i.Module != result.Module && allowed(i) }
+	var err error
+	if m.program, err = b.Engine().Compile(ctx, code, fuel.Options{Limits: gate}, m.examine); err != nil {
+		return nil, local.Rejection(s.Name, s.Wasm, err)
+	}
+	m.program.Process = engine.Process{Files: engine.NewFiles(nil)}
+	if err := m.describe(ctx); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close frees the module; its environments must be closed first, and its backend after it.
+func (m *Module) Close() {
+	if m.born != nil {
+		m.born.Close()
+	}
+	if m.program != nil {
+		m.program.Close(context.Background())
+	}
+}
+
+// Description is what the module says of itself.
+func (m *Module) Description() wire.Description { return m.about }
+
+// Digest is the SHA-256 of the module, as sha256:….
+func (m *Module) Digest() string { return m.digest }
+
+// exports lists the functions that a module must have, with their types.
+var exports = []struct {
+	name            string
+	optional        bool
+	params, results []fuel.ValueType
+}{
+	{block.Mark, false, nil, nil},
+	{block.Alloc, false, []fuel.ValueType{fuel.I32}, []fuel.ValueType{fuel.I32}},
+	{block.Describe, false, nil, []fuel.ValueType{fuel.I32}},
+	{block.Configure, false, []fuel.ValueType{fuel.I32, fuel.I32}, []fuel.ValueType{fuel.I32}},
+	{block.Reset, false, []fuel.ValueType{fuel.I64, fuel.I32}, []fuel.ValueType{fuel.I32}},
+	{block.Step, false, []fuel.ValueType{fuel.I32, fuel.I32, fuel.I32, fuel.I32}, []fuel.ValueType{fuel.I32}},
+	{block.Render, true, nil, []fuel.ValueType{fuel.I32}},
+	{"_initialize", true, nil, nil},
+}
+
+// hint says how to build a module that exports them.
+const hint = "build it with merit plugin build; docs/environment-modules.md lists what a module in another language exports"
+
+// examine lists every way in which a module that passed the gate is not an environment.
+func (m *Module) examine(info *fuel.Info) error {
+	var wrong []string
+	for _, want := range exports {
+		e, ok := info.Export(want.name)
+		as := fuel.FuncType{Params: want.params, Results: want.results}
+		switch {
+		case !ok && !want.optional:
+			wrong = append(wrong, fmt.Sprintf("it does not export %s %v", want.name, as))
+		case ok && e.Kind != fuel.FuncExtern:
+			wrong = append(wrong, fmt.Sprintf("its export %s is a %v, not a function", want.name, e.Kind))
+		case ok && (!slices.Equal(e.Func.Params, want.params) || !slices.Equal(e.Func.Results, want.results)):
+			wrong = append(wrong, fmt.Sprintf("its export %s is %v, not %v", want.name, e.Func, as))
+		}
+	}
+	if e, ok := info.Export("memory"); !ok || e.Kind != fuel.MemoryExtern {
+		wrong = append(wrong, "it does not export memory")
+	}
+	for _, i := range info.Imports {
+		if _, fits := engine.Known(m.backend.Engine().Imports(), i); !fits {
+			wrong = append(wrong, fmt.Sprintf("it imports %s.%s as %v, which is not its signature", i.Module, i.Name, i.Func))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	what := "the module is not an environment: " + strings.Join(wrong, "; ")
+	if _, reward := info.Export("merit_abi_1"); reward {
+		what = "the module is a reward, not an environment; name it in rewards[].module"
+	}
+	return source.Refusal(m.name, what, hint, nil)
+}
+
+// describe starts an instance, keeps its state for all others, and asks it what it is.
+func (m *Module) describe(ctx context.Context) error {
+	g, err := m.newGuest(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.start(ctx); err != nil {
+		return err
+	}
+	if m.program.Restorable() {
+		if m.born, err = g.instance.Snapshot(); err != nil {
+			return m.broken(fault.Internal, err.Error(), "free some memory")
+		}
+	}
+	text, err := g.answer(ctx, "describe itself", m.startBudget(), block.Describe)
+	if err != nil {
+		return err
+	}
+	var d struct {
+		Name    string          `json:"name"`
+		Version string          `json:"version"`
+		Summary string          `json:"summary"`
+		Options json.RawMessage `json:"options"`
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		return m.broken(fault.Protocol, "its description is not JSON: "+err.Error(), "correct what merit_describe returns")
+	}
+	m.about, err = wire.DecodeDescription(&pb.Description{Protocol: wire.Protocol, Name: d.Name, Version: d.Version, Summary: d.Summary, Options: d.Options})
+	return err
+}
+
+// startBudget is the budget of a start and of a configuration.
+func (m *Module) startBudget() engine.Budget {
+	l := m.options.Limits
+	return engine.Budget{Fuel: max(l.StartFuel, l.Fuel), Depth: uint64(l.CallDepth), Wall: max(l.StartWallClock, l.WallClock)}
+}
+
+// budget is the budget of a reset or a step.
+func (m *Module) budget() engine.Budget {
+	l := m.options.Limits
+	return engine.Budget{Fuel: l.Fuel, Depth: uint64(l.CallDepth), Wall: l.WallClock}
+}
+
+// broken returns an error of the module as a whole.
+func (m *Module) broken(kind fault.Kind, what, hint string) error {
+	return &fault.Error{Boundary: fault.Sandbox, Kind: kind, Where: m.name, What: what, Hint: hint}
+}
+
+// errClosed is the misuse of an environment that was closed.
+var errClosed = errors.New("the environment is closed")
