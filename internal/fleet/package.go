@@ -137,9 +137,11 @@ func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 	for i := range cfg.Environment.Mixture {
 		part := &cfg.Environment.Mixture[i]
 		plugin(environments[i], &part.Plugin, &part.Options)
+		part.Module = ""
 	}
 	if len(cfg.Environment.Mixture) == 0 {
 		plugin(environments[0], &cfg.Environment.Plugin, &cfg.Environment.Options)
+		cfg.Environment.Module = ""
 	}
 	plugin(policy, &cfg.Policy.Plugin, &cfg.Policy.Options)
 	return &cfg, errors.Join(errs...)

@@ -1,12 +1,18 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/prefix"
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/host/internal/process"
 	"github.com/merit-rl/merit/internal/wire"
@@ -30,6 +36,26 @@ type Program struct {
 	// output and errors and never writes them anywhere. It does not remove them from
 	// observations.
 	PassEnv []string `yaml:"pass_env" json:"pass_env" resume:"free"`
+}
+
+// Choice returns the plug-in that one of two keys names: its path or name, and whether
+// it is the path of a module.
+func Choice(plugin, module string) (path string, isModule bool) {
+	if module == "" || filepath.IsAbs(module) || strings.HasPrefix(module, "./") || strings.HasPrefix(module, "../") {
+		return cmp.Or(module, plugin), module != ""
+	}
+	return "./" + module, true
+}
+
+// CheckModule reports a module beside a plug-in, or one that has another name than a module.
+func CheckModule(p *fault.Problems, key, plugin, module string) {
+	switch {
+	case module == "":
+	case plugin != "":
+		p.Invalid(key+"module", "names a second environment beside plugin", "remove one of the two")
+	case !disk.IsModule(module):
+		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm)", module), "build one with merit plugin build; use plugin for a program, a Python file or a folder")
+	}
 }
 
 // Start holds what Merit needs to start any plug-in.
@@ -83,8 +109,15 @@ func DefaultConfig() Config {
 	return Config{
 		Start: Start{StartTimeout: 10 * time.Second, Limits: Limits{Memory: 2 << 30, Files: 256, Output: 1 << 20}},
 		Slots: 64, Split: "train", BatchDeadline: 2 * time.Second, ResetDeadline: 10 * time.Second,
-		Sandbox: sandbox.DefaultConfig(),
+		Sandbox: cached(),
 	}
+}
+
+// cached is the default sandbox with the user's cache of compiled modules.
+func cached() sandbox.Config {
+	c := sandbox.DefaultConfig()
+	c.CacheDir = prefix.Cache(os.Getenv)
+	return c
 }
 
 // Validate returns all problems of c.

@@ -43,7 +43,7 @@ func Folder(name string, getenv func(string) string) string {
 // plug-in's name or path. It is empty if that is not a name, as for
 // "..".
 func NameOf(plugin string) string {
-	name := filepath.Base(plugin)
+	name := strings.TrimSuffix(filepath.Base(plugin), ".wasm")
 	if name == "." || name == ".." || name == string(filepath.Separator) {
 		return ""
 	}

@@ -106,6 +106,11 @@ func (p Plugins) allowed() []string {
 // Environment names the plug-in to play and configures how Merit runs it.
 type Environment struct {
 	host.Program `yaml:",inline"`
+	// Module is the path of an environment that is a WebAssembly module, relative to the
+	// configuration file, instead of Plugin. It runs in the sandbox, without a process: of
+	// the keys below, only options and slots apply to it, and sandbox limits its fuel and
+	// memory.
+	Module string `yaml:"module,omitempty" json:"module,omitempty"`
 	// Options are the options of the plug-in. A text in them that begins with
 	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -206,33 +211,37 @@ func DefaultConfig() *Config {
 }
 
 // Host returns the configuration that internal/host needs to start the
-// environment for a split. The caller sets Log and Path, which is Plugin and
-// not yet looked up.
+// environment for a split. The caller sets Log, Sandbox and Path, which is Plugin or
+// Module and not yet looked up.
 func (e Environment) Host(split string) (host.Config, error) {
 	text, err := optionsJSON(e.Options)
+	path, _ := host.Choice(e.Plugin, e.Module)
 	return host.Config{
-		Start: host.Start{Program: e.Program, Path: e.Plugin, Options: text, StartTimeout: e.StartTimeout, Limits: e.Limits},
+		Start: host.Start{Program: e.Program, Path: path, Options: text, StartTimeout: e.StartTimeout, Limits: e.Limits},
 		Split: split, Slots: e.Slots, BatchDeadline: e.BatchDeadline, ResetDeadline: e.ResetDeadline,
 	}, err
 }
 
-// Named reports whether e names a plug-in, or several in a mixture.
-func (e Environment) Named() bool { return e.Plugin != "" || len(e.Mixture) > 0 }
+// Named reports whether e names a plug-in or a module, or several in a mixture.
+func (e Environment) Named() bool { return e.Plugin != "" || e.Module != "" || len(e.Mixture) > 0 }
 
 // Validate returns all problems of e, with key paths relative to the section.
 func (e Environment) Validate() []error {
 	h, err := e.Host(train.SplitTrain)
 	var p fault.Problems = validPlugin(h.Validate, err)
+	host.CheckModule(&p, "", e.Plugin, e.Module)
 	if len(e.Mixture) == 0 {
 		return p
 	}
 	p.Under("mixture", mixture.Validate(e.Mixture))
 	p.Check(e.Plugin == "", "plugin", e.Plugin, "remove it, or add it to environment.mixture")
+	p.Check(e.Module == "", "module", e.Module, "remove it, or add it to environment.mixture")
 	p.Check(len(e.Options) == 0 && len(e.Args) == 0 && len(e.Env) == 0 && len(e.PassEnv) == 0 && e.Digest == "", "mixture",
 		"options, args, env, pass_env or digest beside a mixture", "move them into the environments of the mixture")
 	for i, part := range e.Mixture {
 		text, err := optionsJSON(part.Options)
-		start := host.Start{Program: part.Program, Options: text, StartTimeout: e.StartTimeout, Limits: e.Limits}
+		path, _ := host.Choice(part.Plugin, part.Module)
+		start := host.Start{Program: part.Program, Path: path, Options: text, StartTimeout: e.StartTimeout, Limits: e.Limits}
 		p.Under(fmt.Sprintf("mixture[%d]", i), validPlugin(start.Validate, err))
 	}
 	return p
@@ -294,7 +303,7 @@ func (c *Config) Validate() []error {
 func (c *Config) problems(environment, reward bool) []error {
 	p := fault.Validate(c)
 	if environment && !c.Environment.Named() {
-		p.Missing("environment.plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path")
+		p.Missing("environment.plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path, or set environment.module to a WebAssembly file")
 	}
 	if reward && len(c.Rewards) == 0 {
 		p.Missing("rewards", "there is no reward", "add one: rewards: [{module: reward.wasm}], or [{environment: true}] for the environment's own reward")

@@ -20,7 +20,7 @@ func (s *Session) openMixture(ctx context.Context, o *options, splits []string) 
 	var problems []error
 	for i, part := range parts {
 		e := s.Config.Environment
-		e.Program, e.Options, e.Mixture = part.Program, part.Options, nil
+		e.Program, e.Module, e.Options, e.Mixture = part.Program, part.Module, part.Options, nil
 		found, open, err := s.openProgram(ctx, o, e, fmt.Sprintf("environment.mixture[%d]", i), splits)
 		problems = append(problems, err)
 		opens[i], s.parts[i], specs[i] = open, found, specOf(found)
@@ -64,7 +64,14 @@ func (s *Session) openProgram(ctx context.Context, o *options, e Environment, at
 		return found, nil, err
 	}
 	cfg.Log, cfg.Getenv, cfg.Allow = o.log, o.getenv, s.Config.Plugins.allowed()
-	if cfg.Path, err = find(s.Config, at+".plugin", cfg.Path, o.getenv); err != nil {
+	if cfg.Sandbox = s.Config.Sandbox; cfg.Sandbox.CacheDir == "" {
+		cfg.Sandbox.CacheDir = CacheFolder(o.getenv)
+	}
+	key := at + ".plugin"
+	if e.Module != "" {
+		key = at + ".module"
+	}
+	if cfg.Path, err = find(s.Config, key, cfg.Path, o.getenv); err != nil {
 		return found, nil, err
 	}
 	var problems []error

@@ -37,10 +37,12 @@ func (c *Config) eachPath(replace func(string) string) {
 	}
 	c.Traces, c.Fleet = moved(c.Traces, replace), moved(c.Fleet, replace)
 	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
+	movedModule(&c.Environment.Module, replace)
 	c.Environment.Mixture = slices.Clone(c.Environment.Mixture)
 	for i := range c.Environment.Mixture {
 		part := &c.Environment.Mixture[i]
 		EachPluginPath(&part.Plugin, &part.Options, replace)
+		movedModule(&part.Module, replace)
 	}
 	EachPluginPath(&c.Policy.Plugin, &c.Policy.Options, replace)
 }
@@ -59,6 +61,13 @@ func EachPluginPath(plugin *string, options *map[string]any, replace func(string
 	}
 	if *options != nil {
 		*options = eachText(*options, explicit).(map[string]any)
+	}
+}
+
+// movedModule replaces the path of a module, if there is one.
+func movedModule(module *string, replace func(string) string) {
+	if *module != "" {
+		*module = replace(*module)
 	}
 }
 
@@ -102,11 +111,9 @@ func (c *Config) Marshal(dir string) ([]byte, error) {
 	return config.Marshal(g)
 }
 
-// Environment variables that name folders.
-const (
-	PluginsVariable = "MERIT_PLUGINS" // folders to search for plug-ins before all others
-	cacheVariable   = "MERIT_CACHE"   // the folder for compiled modules; "off" stores none
-)
+// PluginsVariable is the environment variable with the folders to search for plug-ins
+// before all others.
+const PluginsVariable = "MERIT_PLUGINS"
 
 // PluginFolders returns the folders to search for plug-ins, in this order: the
 // folders of $MERIT_PLUGINS; the plug-ins built into the program (as
@@ -146,16 +153,4 @@ func PluginFolders(getenv func(string) string) []string {
 // CacheFolder returns the folder that keeps compiled modules between runs of a
 // program: $MERIT_CACHE, or merit in the user's cache folder. It returns "" if
 // there is no such folder or $MERIT_CACHE is off.
-func CacheFolder(getenv func(string) string) string {
-	if folder := getenv(cacheVariable); folder == "off" {
-		return ""
-	} else if folder != "" {
-		return folder
-	}
-	for _, base := range []string{getenv("XDG_CACHE_HOME"), filepath.Join(getenv("HOME"), ".cache")} {
-		if filepath.IsAbs(base) {
-			return filepath.Join(base, "merit")
-		}
-	}
-	return ""
-}
+func CacheFolder(getenv func(string) string) string { return prefix.Cache(getenv) }

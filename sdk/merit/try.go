@@ -64,7 +64,7 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 }
 
 func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
-	if o.open == nil && len(s.Config.Environment.Validate()) > 0 {
+	if o.open == nil && (len(s.Config.Environment.Validate()) > 0 || len(s.Config.Sandbox.Validate()) > 0) {
 		return nil // Config.Validate reports it
 	}
 	if o.open == nil && len(s.Config.Environment.Mixture) == 0 {

@@ -33,3 +33,20 @@ func Root() string {
 	}
 	return filepath.Dir(filepath.Dir(program))
 }
+
+// Cache returns the folder that keeps compiled modules between runs of a program:
+// $MERIT_CACHE, or merit in the user's cache folder. It returns "" if there is no such
+// folder or $MERIT_CACHE is off.
+func Cache(getenv func(string) string) string {
+	if folder := getenv("MERIT_CACHE"); folder == "off" {
+		return ""
+	} else if folder != "" {
+		return folder
+	}
+	for _, base := range []string{getenv("XDG_CACHE_HOME"), filepath.Join(getenv("HOME"), ".cache")} {
+		if filepath.IsAbs(base) {
+			return filepath.Join(base, "merit")
+		}
+	}
+	return ""
+}

@@ -137,7 +137,12 @@ func Name(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs // for ".", the folder's own name
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), pythonSuffix), wasmSuffix)
+	return stem(filepath.Base(path))
+}
+
+// stem is a path without .py or .wasm.
+func stem(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, pythonSuffix), wasmSuffix)
 }
 
 // Check reports that there is no plug-in at path before anything tries to start it.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/google/renameio/v2"
 
@@ -73,7 +72,7 @@ func manifestOf(path string, f form) string {
 	if f == folder {
 		return filepath.Join(path, ManifestName)
 	}
-	return strings.TrimSuffix(path, pythonSuffix) + "." + ManifestName
+	return stem(path) + "." + ManifestName
 }
 
 // ReadManifest returns the manifest of the plug-in at path. It returns nil if a file

@@ -3,6 +3,7 @@
 package mixture
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -16,6 +17,8 @@ type Part struct {
 	// it is the name of the plug-in.
 	Name         string `yaml:"name" json:"name"`
 	host.Program `yaml:",inline"`
+	// Module is the path of a WebAssembly module, instead of Plugin.
+	Module string `yaml:"module,omitempty" json:"module,omitempty"`
 	// Options are the options of the plug-in, as in environment.options.
 	Options map[string]any `yaml:"options" json:"options"`
 	// Weight is the share of episodes, relative to the other weights.
@@ -28,7 +31,7 @@ func (p *Part) SetDefaults() { p.Weight = 1 }
 // Called returns the name of p.
 func (p Part) Called() string {
 	if p.Name == "" {
-		return p.Plugin
+		return cmp.Or(p.Plugin, p.Module)
 	}
 	return p.Name
 }
@@ -46,9 +49,10 @@ func Validate(all []Part) []error {
 	for i, part := range all {
 		at := fmt.Sprintf("[%d]", i)
 		p.Under(at, fault.Validate(&part))
+		host.CheckModule(&p, at+".", part.Plugin, part.Module)
 		switch name := part.Called(); {
-		case part.Plugin == "":
-			p.Missing(at+".plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path")
+		case name == "" || part.Plugin == "" && part.Module == "":
+			p.Missing(at+".plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path, or set module to a WebAssembly file")
 		case seen[name]:
 			p.Invalid(at+".name", fmt.Sprintf("%q is the name of two environments", name), "set another name")
 		default:
