@@ -379,6 +379,7 @@ var aboutCommands = map[string]string{
 	"internal/rubric/flows":      "names the command that makes a file of workflows",
 	"internal/rubric/truth":      "the same",
 	"core/evidence":              "a note says how to compare two runs directly",
+	"sandbox/internal/world":     "a command builds modules",
 	"core/scoring":               "a flag of merit eval renames the columns of a file",
 	"internal/runs/measure":      "reads and writes the files of merit policy measure",
 	"internal/creditbench":       "its page names the command that writes it",

@@ -54,7 +54,7 @@ func CheckModule(p *fault.Problems, key, plugin, module string) {
 	case plugin != "":
 		p.Invalid(key+"module", "names a second environment beside plugin", "remove one of the two")
 	case !disk.IsModule(module):
-		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm)", module), "build one with merit plugin build; use plugin for a program, a Python file or a folder")
+		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm)", module), "use plugin for a program, a Python file or a folder")
 	}
 }
 

@@ -22,8 +22,9 @@ func NewCmd(h *console.Host) *cobra.Command {
 		Aliases: []string{"plugins"},
 		Short:   "List, install, create and check environments and policies",
 		Long: `A plug-in is an environment or a policy in a separate process: an executable file, a
-Python file, or a folder whose plugin.yaml says how to start it. Merit's own plug-ins are
-built into merit, which starts itself again for each of them.
+Python file, or a folder whose plugin.yaml says how to start it. An environment may also
+be a WebAssembly module (.wasm), which runs in the sandbox of rewards instead. Merit's own
+plug-ins are built into merit, which starts itself again for each of them.
 
 A configuration names a plug-in by its path (with a slash) or by its name. Merit looks a
 name up in this order: the folders of $MERIT_PLUGINS, the built-in plug-ins, plugins next
@@ -32,7 +33,7 @@ plug-ins, and the installed engines. A file in a folder of $MERIT_PLUGINS takes 
 over a built-in plug-in of its name; builtin:NAME always means the built-in one.
 
 The command is also available as merit plugins.`,
-	}, newListCmd(h), newInfoCmd(h), newInstallCmd(h), newNewCmd(h), newCheckCmd(h), newBenchCmd(h))
+	}, newListCmd(h), newInfoCmd(h), newInstallCmd(h), newNewCmd(h), newBuildCmd(h), newCheckCmd(h), newBenchCmd(h))
 }
 
 // find returns the path of the plug-in that an argument names. An argument without a
