@@ -1,14 +1,9 @@
 package plugincmd
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -18,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/host/gomodule"
 )
 
 type buildOptions struct {
@@ -65,7 +61,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer os.RemoveAll(scratch)
 	file := filepath.Join(scratch, disk.Name(folder)+".wasm")
-	if err := compile(cmd.Context(), folder, scratch, file); err != nil {
+	if err := gomodule.Build(cmd.Context(), folder, file); err != nil {
 		return err
 	}
 	found, err := host.Inspect(cmd.Context(), file)
@@ -97,59 +93,6 @@ func (o *buildOptions) write(path string, wasm []byte) error {
 		return err
 	}
 	return out.Close()
-}
-
-// starter is a file that the build adds to the program. The main function of a module
-// never runs, but the initializers do: this one runs last, and main only calls
-// plugin.Serve, which returns in a module.
-const (
-	starterName = "zz_merit_module.go"
-	starter     = "package main\n\nfunc init() { main() }\n"
-)
-
-// compile builds the program in a folder as a module.
-func compile(ctx context.Context, folder, scratch, out string) error {
-	at, err := filepath.Abs(folder)
-	if err == nil {
-		err = exists(folder)
-	}
-	if err != nil {
-		return err
-	}
-	added, overlay := filepath.Join(scratch, starterName), filepath.Join(scratch, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(at, starterName): added}})
-	if err := errors.Join(err, os.WriteFile(added, []byte(starter), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
-		return stored(err)
-	}
-	program, err := exec.LookPath("go")
-	if err != nil {
-		return &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: folder, What: "Go is not installed; it builds modules", Hint: "install Go 1.26 or later from https://go.dev/dl"}
-	}
-	cmd := exec.CommandContext(ctx, program, "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-overlay", overlay, "-o", out, ".")
-	cmd.Dir, cmd.Env = at, append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "PWD="+at)
-	said, err := cmd.CombinedOutput()
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Invalid, Where: folder, What: "does not build as a module (" + err.Error() + "):\n" + string(bytes.TrimSpace(said)),
-			Hint: "correct the source; a module has no network, no processes and no C libraries",
-		}
-	}
-	return nil
-}
-
-// exists returns an error if a folder has no Go program.
-func exists(folder string) error {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err == nil && len(files) > 0 {
-		return nil
-	}
-	return &fault.Error{
-		Boundary: fault.Plugin, Kind: fault.Missing, Where: folder, What: "has no Go files", Err: err,
-		Hint: "create an environment with merit plugin new FOLDER --kind env --lang go; a module in another language is built by its own compiler (docs/environment-modules.md)",
-	}
 }
 
 func stored(err error) error {
