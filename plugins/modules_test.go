@@ -3,6 +3,7 @@ package plugins_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,7 +51,8 @@ var spoken = []string{
 
 // fingerprint is every byte of what the slots answered that the batch asked.
 func fingerprint(spec env.Spec, b *env.Batch, r *env.Reply) string {
-	text := fmt.Sprint(r.Events)
+	own := slices.DeleteFunc(slices.Clone(r.Events), func(e env.Event) bool { return e.Name == "env_fuel" }) // the host's
+	text := fmt.Sprint(own)
 	actions, features := len(spec.Actions), spec.Features()
 	for i, op := range b.Ops {
 		if op == env.Skip {
@@ -180,4 +182,31 @@ func TestModulesRejectOptions(t *testing.T) {
 	cfg.Options, cfg.Args, cfg.PassEnv = nil, []string{"-v"}, []string{"HOME"}
 	_, err = host.Open(t.Context(), cfg)
 	require.EqualError(t, err, "args: [-v] is not allowed\npass_env: [HOME] is not allowed")
+}
+
+// BenchmarkModule steps Sokoban as a module, episodes of 25 steps with their resets among
+// them, eight slots a seed as in a group: as BenchmarkInProcess of Sokoban does.
+func BenchmarkModule(b *testing.B) {
+	cfg := host.DefaultConfig()
+	cfg.Path = envtest.Module(b, "plugins/sokoban")
+	for _, slots := range []int{1, 64, 256} {
+		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {
+			cfg.Slots = slots
+			e, err := host.Open(b.Context(), cfg)
+			require.NoError(b, err)
+			defer e.Close()
+			batch, reply := env.NewBatch(e.Spec()), env.Reply{}
+			batch.Want = env.WantFeatures
+			for i := 0; b.Loop(); i++ {
+				for s := range slots {
+					batch.Ops[s], batch.Actions[s] = env.Step, int32((i*7+s*3)>>1&3)
+					if i%25 == 0 {
+						batch.Ops[s], batch.Seeds[s] = env.Reset, uint64(i*slots+s)/8
+					}
+				}
+				require.NoError(b, e.Exchange(b.Context(), batch, &reply))
+			}
+			b.ReportMetric(float64(b.N*slots)/b.Elapsed().Seconds(), "steps/s")
+		})
+	}
 }

@@ -7,7 +7,7 @@ import "github.com/merit-rl/merit/internal/base/cost"
 // are cached.
 type Cost struct {
 	Check    Spent `json:"check,omitzero"`    // of checking the reward before the run
-	Collect  Spent `json:"collect,omitzero"`  // of playing: the answers of the policy
+	Collect  Spent `json:"collect,omitzero"`  // of playing: the answers of the policy, and environments that are modules
 	Score    Spent `json:"score,omitzero"`    // of scoring: rewards, judges and rubrics
 	Validate Spent `json:"validate,omitzero"` // of validation: playing and scoring
 	Test     Spent `json:"test,omitzero"`     // of the final evaluations
@@ -15,7 +15,7 @@ type Cost struct {
 
 // Spent is what a stage used.
 type Spent struct {
-	Fuel   uint64      `json:"fuel,omitempty"`   // fuel of rewards
+	Fuel   uint64      `json:"fuel,omitempty"`   // fuel of rewards, and of environments that are modules
 	Models cost.Models `json:"models,omitempty"` // by the name of the language model
 }
 

@@ -26,8 +26,25 @@ func (l *loop) play(ctx context.Context, p Player, plan rollout.Plan, what strin
 	}
 	if _, recorded := p.(Recorded); !recorded && played.Weights == nil { // others paid for recordings
 		playing.Models = playing.Models.Plus(answers(played.Groups, l.deps.PolicyModel, l.deps.Prices))
+		playing.Fuel += fuel(played.Groups)
 	}
 	return played, nil
+}
+
+// environmentFuel is the metric with the fuel of an episode in an environment that is a
+// module.
+const environmentFuel = "env_fuel"
+
+// fuel returns the fuel that environments report of their episodes.
+func fuel(groups []*rl.Group) (sum uint64) {
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			if used := t.Metrics[environmentFuel]; used > 0 && used < 1<<53 {
+				sum += uint64(used)
+			}
+		}
+	}
+	return sum
 }
 
 // answers returns what the answers of a policy used, and what environments report of

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -26,7 +27,11 @@ type slot struct {
 	guest *guest // nil before the first reset and after a failure
 	state state
 	fuel  uint64 // of all its resets and steps
+	began uint64 // fuel at the start of the episode
 }
+
+// Metric is the name of the metric with the fuel of an episode, its reset included.
+const Metric = "env_fuel"
 
 // wrong says why a slot in a state cannot step.
 var wrong = map[state]error{
@@ -58,7 +63,7 @@ func (s *slot) begin(ctx context.Context) (err error) {
 func (s *slot) turn(ctx context.Context, op env.Op, b *env.Batch) (at uint32, err error) {
 	doing := "step"
 	if op == env.Reset {
-		doing = "reset"
+		doing, s.began = "reset", s.fuel
 		if err := s.begin(ctx); err != nil {
 			return 0, err
 		}
@@ -143,6 +148,7 @@ func (w *worker) one(ctx context.Context, s *slot, b *env.Batch, row row) error 
 		s.state = failed
 	case *row.flag&(env.Terminated|env.Truncated) != 0:
 		s.state = over
+		w.events = append(w.events, env.Event{Slot: s.index, Kind: env.EventMetric, Name: Metric, Message: strconv.FormatUint(s.fuel-s.began, 10)})
 	default:
 		s.state = live
 	}
