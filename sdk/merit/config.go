@@ -303,7 +303,7 @@ func (c *Config) Validate() []error {
 func (c *Config) problems(environment, reward bool) []error {
 	p := fault.Validate(c)
 	if environment && !c.Environment.Named() {
-		p.Missing("environment.plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path, or set environment.module to a WebAssembly file")
+		p.Missing("environment.plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path")
 	}
 	if reward && len(c.Rewards) == 0 {
 		p.Missing("rewards", "there is no reward", "add one: rewards: [{module: reward.wasm}], or [{environment: true}] for the environment's own reward")

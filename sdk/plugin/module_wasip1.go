@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/wire/block"
 )
 
@@ -62,7 +63,7 @@ func meritAlloc(size uint32) unsafe.Pointer {
 //go:wasmexport merit_describe
 func meritDescribe() unsafe.Pointer {
 	if self.open == nil {
-		return self.fail(errors.New("main does not call plugin.Serve: build the module with merit plugin build, or call main in an init function"))
+		return self.fail(errors.New("nothing has called plugin.Serve: call main in an init function of the module"))
 	}
 	return self.say(json.Marshal(self.description))
 }
@@ -73,7 +74,7 @@ func meritConfigure(at unsafe.Pointer, size uint32) unsafe.Pointer {
 		Split   string          `json:"split"`
 		Options json.RawMessage `json:"options"`
 	}
-	if err := json.Unmarshal(unsafe.Slice((*byte)(at), size), &setup); err != nil {
+	if err := strictjson.Unmarshal(unsafe.Slice((*byte)(at), size), &setup); err != nil {
 		return self.fail(err)
 	}
 	e, err := self.open(Setup{Slots: 1, Split: setup.Split}, setup.Options)

@@ -52,7 +52,7 @@ func Validate(all []Part) []error {
 		host.CheckModule(&p, at+".", part.Plugin, part.Module)
 		switch name := part.Called(); {
 		case name == "" || part.Plugin == "" && part.Module == "":
-			p.Missing(at+".plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path, or set module to a WebAssembly file")
+			p.Missing(at+".plugin", "the environment has no plug-in", "set it to the name of a plug-in or to a path")
 		case seen[name]:
 			p.Invalid(at+".name", fmt.Sprintf("%q is the name of two environments", name), "set another name")
 		default:

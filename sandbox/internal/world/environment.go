@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/cpus"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/internal/wire/block"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
@@ -111,7 +112,7 @@ func (m *Module) specOf(text []byte, slots int) (env.Spec, error) {
 		Tools        json.RawMessage `json:"tools"`
 		Tasks        uint32          `json:"tasks"`
 	}
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := strictjson.Unmarshal(text, &s); err != nil {
 		return env.Spec{}, m.broken(fault.Protocol, "its spec is not valid: "+err.Error(), "correct what merit_configure returns")
 	}
 	return wire.DecodeSpec(&pb.ConfigureReply{Spec: &pb.Spec{

@@ -3,13 +3,13 @@ package world
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/internal/wire/block"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
@@ -164,7 +164,7 @@ func (g *guest) bad(what string, args ...any) error {
 // kind is a refusal of the module.
 func (m *Module) problems(said []byte) error {
 	var list []block.Problem
-	if json.Unmarshal(said, &list) != nil || len(list) == 0 {
+	if strictjson.Unmarshal(said, &list) != nil || len(list) == 0 {
 		list = []block.Problem{{What: string(said)}}
 	}
 	var all []error

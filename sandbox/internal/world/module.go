@@ -1,5 +1,5 @@
 // Package world runs environments that are WebAssembly modules, as an env.Env in this
-// process. Every slot has an instance of its own: what a guest does to itself ends the
+// process. Every slot has a separate instance: what a guest does to itself ends the
 // episode of its slot, and nothing else. Each episode starts from the same state of the
 // memory, so that the seed and the actions determine every byte and all fuel.
 //
@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/internal/wire/block"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
@@ -149,7 +150,7 @@ func (m *Module) describe(ctx context.Context) error {
 		Summary string          `json:"summary"`
 		Options json.RawMessage `json:"options"`
 	}
-	if err := json.Unmarshal(text, &d); err != nil {
+	if err := strictjson.Unmarshal(text, &d); err != nil {
 		return m.broken(fault.Protocol, "its description is not JSON: "+err.Error(), "correct what merit_describe returns")
 	}
 	m.about, err = wire.DecodeDescription(&pb.Description{Protocol: wire.Protocol, Name: d.Name, Version: d.Version, Summary: d.Summary, Options: d.Options})

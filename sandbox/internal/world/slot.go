@@ -20,7 +20,7 @@ const (
 	failed              // usable again after a reset
 )
 
-// slot plays one episode at a time in an instance of its own.
+// slot plays one episode at a time in a separate instance.
 type slot struct {
 	env   *Environment
 	index int

@@ -44,6 +44,7 @@ type tiny struct {
 	describe []byte  // an Answer; nil for a good one
 	spec     string
 	imports  []wt.Import
+	tables   []wt.Table
 	without  string // an export to leave out
 	events   []byte
 }
@@ -98,7 +99,7 @@ func (g tiny) bytes() []byte {
 		}
 	}
 	return wt.Module{
-		Imports: g.imports, Funcs: funcs, Memory: &wt.Memory{Export: "memory", Size: wt.Size{Min: 1}},
+		Imports: g.imports, Funcs: funcs, Tables: g.tables, Memory: &wt.Memory{Export: "memory", Size: wt.Size{Min: 1}},
 		Data: []wt.Data{
 			{Offset: atDescribe, Bytes: string(g.describe)}, {Offset: atConfigure, Bytes: answer(0, 0x2000, uint32(len(g.spec)))},
 			{Offset: atGood, Bytes: string(turn(0, nil))}, {Offset: atBad, Bytes: string(g.bad)}, {Offset: atEvents, Bytes: string(g.events)},
@@ -209,6 +210,21 @@ func TestFaultsEndOneEpisode(t *testing.T) {
 			require.Equal(t, []byte{1, 0}, r.Mask[6:8])
 		})
 	}
+}
+
+// Promise: a module that changes a table, which a snapshot cannot hold, gets a new instance
+// for each episode.
+func TestTablesStartAnew(t *testing.T) {
+	code := wt.RefNull(wt.FuncRef) + wt.I32Const(1) + wt.TableGrow(0) + wt.I32Const(1) + wt.I32Ne + wt.If(wt.Unreachable) // it had one entry
+	e, r := open(t, options(), tiny{code: code, tables: []wt.Table{{Size: wt.Size{Min: 1, Max: 9}}}}.bytes(), 2), env.Reply{}
+	require.Nil(t, e.origin)
+	for range 3 {
+		require.NoError(t, e.Exchange(t.Context(), all(e, env.Reset, 0), &r))
+		require.NoError(t, e.Exchange(t.Context(), all(e, env.Step, 1), &r))
+		require.Empty(t, r.Events)
+	}
+	require.NoError(t, e.Exchange(t.Context(), all(e, env.Step, 1), &r))
+	require.Len(t, r.Events, 2, "the second step of an episode sees the first")
 }
 
 // Promise: a module that is not an environment is refused before it runs, with all reasons.
