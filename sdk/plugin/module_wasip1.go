@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,8 @@ type module struct {
 	current  env.Env
 	slots    *slots // current, if it is written for one slot at a time
 	features []float32
+	mask     []byte
+	ones     []byte     // a mask with all actions
 	batch    *env.Batch // for an environment that steps its slots together
 	reply    env.Reply
 
@@ -84,6 +87,7 @@ func meritConfigure(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	spec := e.Spec()
 	self.current, self.batch, self.features = e, env.NewBatch(spec), make([]float32, spec.Features())
 	self.slots, _ = e.(*slots)
+	self.mask, self.ones = make([]byte, len(spec.Actions)), bytes.Repeat([]byte{1}, len(spec.Actions))
 	said := block.Spec{Actions: spec.Actions, MaxSteps: uint32(spec.MaxSteps), System: spec.System, Tasks: uint32(spec.Tasks)}
 	if spec.Tools != nil {
 		said.Tools = spec.Tools
@@ -121,36 +125,50 @@ func meritRender() unsafe.Pointer {
 	return self.say([]byte(text), nil)
 }
 
-// play resets or steps the slot.
+// play resets or steps the slot. It does what slots.Exchange does for one slot, with few
+// calls, which are expensive in a module, and without Turn.check: the host checks each turn.
 func (m *module) play(op env.Op, seed uint64, a Action, want env.Want) unsafe.Pointer {
 	if m.slots == nil {
 		return m.together(op, seed, a, want)
 	}
 	v, t := m.slots, &m.slots.turn
-	m.reply.Mask, m.reply.Reward, m.reply.Flags = resize(m.reply.Mask, len(v.spec.Actions)), resize(m.reply.Reward, 1), resize(m.reply.Flags, 1)
-	for i := range m.reply.Mask {
-		m.reply.Mask[i] = 1
+	t.Anchor, t.Text, t.Features, t.events = t.Anchor[:0], t.Text[:0], nil, t.events[:0]
+	t.Reward, t.Terminated, t.Truncated, t.InvalidAction = 0, false, false, false
+	copy(m.mask, m.ones)
+	t.Mask = m.mask
+	if want&env.WantFeatures != 0 {
+		clear(m.features)
+		t.Features = m.features
 	}
-	clear(m.features)
-	m.reply.Features, m.reply.Reward[0], m.reply.Flags[0] = m.features, 0, 0
-	m.reply.Events = m.reply.Events[:0]
-	t.events = m.reply.Events
-	v.begin(0, want, &m.reply)
 	var err error
 	if op == env.Reset {
 		err = v.reset(0, seed)
 	} else {
 		err = v.step(0, a)
 	}
-	if err == nil {
-		err = t.check(op)
+	if err != nil {
+		return m.broke(err)
 	}
-	v.end(0, err, &m.reply)
-	m.turn.Anchor, m.turn.Text = span(t.Anchor), block.Span{}
-	if want&env.WantText != 0 {
-		m.turn.Text = span(t.Text)
+	v.states[0] = live
+	if t.Terminated || t.Truncated {
+		v.states[0] = over
 	}
-	return m.show(t.Features)
+	m.turn.Reward, m.turn.Flags = t.Reward, uint32(t.flags())
+	m.turn.Anchor, m.turn.Text = span(t.Anchor), span(t.Text)
+	m.turn.Mask, m.turn.Features = span(t.Mask), span(t.Features)
+	if m.turn.Events.Size = 0; len(t.events) > 0 {
+		m.report(t.events)
+	}
+	return unsafe.Pointer(&m.turn)
+}
+
+// broke answers that the slot failed.
+func (m *module) broke(err error) unsafe.Pointer {
+	m.slots.states[0] = faulty
+	clear(m.features)
+	m.turn = block.Turn{Flags: uint32(env.Failed), Features: span(m.slots.turn.Features)}
+	m.report([]env.Event{{Kind: env.EventError, Message: err.Error()}})
+	return unsafe.Pointer(&m.turn)
 }
 
 // together is play for an environment that steps its slots together.
@@ -158,27 +176,27 @@ func (m *module) together(op env.Op, seed uint64, a Action, want env.Want) unsaf
 	m.batch.Ops[0], m.batch.Seeds[0], m.batch.Want = op, seed, want
 	m.batch.Actions[0], m.batch.Texts[0] = int32(a.Index), a.Text
 	if err := m.current.Exchange(context.Background(), m.batch, &m.reply); err != nil {
-		m.reply = env.Reply{Anchor: []string{""}, Reward: []float64{0}, Flags: []env.Flag{env.Failed}, Events: []env.Event{{Kind: env.EventError, Message: err.Error()}}}
+		m.reply = env.Reply{Anchor: []string{""}, Features: m.features[:len(m.features)*int(want&env.WantFeatures)/int(env.WantFeatures)], Reward: []float64{0}, Flags: []env.Flag{env.Failed}, Events: []env.Event{{Kind: env.EventError, Message: err.Error()}}}
 	}
 	m.turn.Anchor, m.turn.Text = characters(m.reply.Anchor[0]), block.Span{}
 	if len(m.reply.Text) > 0 {
 		m.turn.Text = characters(m.reply.Text[0])
 	}
-	return m.show(m.reply.Features)
+	m.turn.Reward, m.turn.Flags = m.reply.Reward[0], uint32(m.reply.Flags[0])
+	m.turn.Mask, m.turn.Features = span(m.reply.Mask), span(m.reply.Features)
+	m.report(m.reply.Events)
+	return unsafe.Pointer(&m.turn)
 }
 
-// show fills the rest of the turn from the reply.
-func (m *module) show(features []float32) unsafe.Pointer {
-	m.turn.Reward, m.turn.Flags = m.reply.Reward[0], uint32(m.reply.Flags[0])
-	m.turn.Mask, m.turn.Features = span(m.reply.Mask), span(features)
+// report adds events to the turn.
+func (m *module) report(events []env.Event) {
 	m.events = m.events[:0]
-	for _, e := range m.reply.Events {
+	for _, e := range events {
 		m.events = append(m.events, block.Event{
 			Kind: uint32(slices.Index(block.Kinds, string(e.Kind))), Name: characters(e.Name), Message: characters(e.Message),
 		})
 	}
 	m.turn.Events = span(m.events)
-	return unsafe.Pointer(&m.turn)
 }
 
 // say answers with text.
