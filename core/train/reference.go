@@ -65,14 +65,15 @@ func (v Versus) Score(ctx context.Context, p *credit.Pipeline, groups, reference
 	batch, err := p.Assign(scored)
 	if batch != nil {
 		for _, g := range joined {
-			v.count(g.Trajectories)
+			v.Count(g.Trajectories)
 		}
 	}
 	return batch, err
 }
 
-// count sets Won of the first members of a scored group.
-func (v Versus) count(members []*rl.Trajectory) {
+// Count sets Won of the first members of a scored group, those of the measured policy, from
+// the scores of all.
+func (v Versus) Count(members []*rl.Trajectory) {
 	scored := func(t *rl.Trajectory) bool { return t.Outcome == string(reward.Scored) && t.Evaluation != nil }
 	for _, t := range members[:v.Members] {
 		won, n := 0.0, 0

@@ -34,6 +34,8 @@ type Recipe struct {
 	Advantage *advantage.Config
 	// Members is how many trajectories a whole group has.
 	Members int
+	// Won, if set, counts how often members of a whole group won, from their scores.
+	Won func(members []*rl.Trajectory)
 }
 
 // Tally counts what was recomputed.
@@ -91,6 +93,12 @@ func (r Recipe) Group(ctx context.Context, members []*rl.Trajectory, moments *ad
 	}
 	if err := batch.Fill(cfg, []*rl.Group{fresh}, evaluations, rule); err != nil {
 		return tally, nil, err
+	}
+	if r.Won != nil && whole {
+		for _, t := range fresh.Trajectories {
+			t.Won = nil
+		}
+		r.Won(fresh.Trajectories)
 	}
 	if r.Advantage != nil {
 		credited, err := r.credit(&batch, members, whole, moments)

@@ -31,6 +31,7 @@ func (v *verification) files(ctx context.Context) error {
 	switch s, err := run.ReadSummary(v.dir); {
 	case err == nil:
 		digests, v.finished = s.Digests, true
+		v.won = s.Trained.Wins != nil
 	case !errors.Is(err, fault.Of(fault.Storage, fault.Missing)): // a run that is not finished has no summary
 		v.find(run.SummaryFile, recompute.Difference{Field: "file", Stored: err.Error(), Computed: "a summary"})
 	}
@@ -48,6 +49,8 @@ func (v *verification) files(ctx context.Context) error {
 	var both recompute.Tally
 	if v.recipe.Compares {
 		alone.Members = v.cfg.Rollout.Members + 1 // a file has half of a group, whose stored results are used
+	}
+	if v.recipe.Compares || v.won {
 		if both, err = v.versus(ctx, v.recipe); err != nil {
 			return err
 		}
@@ -61,8 +64,12 @@ func (v *verification) files(ctx context.Context) error {
 		if err := v.trajectories(ctx, alone, f.Name(), sum); err != nil {
 			return err
 		}
-		if last := &v.report.Files[len(v.report.Files)-1]; v.recipe.Compares && f.Name() == testTrained {
+		switch last := &v.report.Files[len(v.report.Files)-1]; {
+		case f.Name() != testTrained:
+		case v.recipe.Compares:
 			last.Tally = both
+		default:
+			last.Differ = max(last.Differ, both.Differ)
 		}
 	}
 	return v.checkpoints()

@@ -192,6 +192,7 @@ type verification struct {
 	report  *Report
 
 	finished bool            // the run has a summary
+	won      bool            // which has a win rate
 	checked  map[string]bool // files that match the manifest's digest
 }
 

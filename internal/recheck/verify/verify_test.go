@@ -88,16 +88,47 @@ func (arrived) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation {
 	return reward.Evaluation{Outcome: reward.Scored, Result: rl.EvaluateResult{IsScoreValid: true}}
 }
 
+// ranked is a scorer that compares: the further an episode got among those of its group, the
+// higher its score.
+type ranked struct{}
+
+func (ranked) Info() reward.Info {
+	return reward.Info{Name: "ranked", Digest: "sha256:r", StepIndexing: reward.ByAssistant, Group: true}
+}
+
+func (r ranked) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
+	return r.EvaluateGroup(ctx, []*rl.Trajectory{t})[0]
+}
+
+func (ranked) EvaluateGroup(_ context.Context, members []*rl.Trajectory) []reward.Evaluation {
+	out := make([]reward.Evaluation, len(members))
+	for i, t := range members {
+		longer := 0.0
+		for _, u := range members {
+			if len(u.Steps) > len(t.Steps) {
+				longer++
+			}
+		}
+		out[i] = reward.Evaluation{Outcome: reward.Scored, Result: rl.EvaluateResult{Score: longer / 8, IsScoreValid: true}}
+	}
+	return out
+}
+
 // trained returns a run of two iterations.
 func trained(t *testing.T, overrides ...string) string {
 	t.Helper()
+	return trainedBy(t, arrived{"sha256:a"}, append([]string{"rewards=[{environment: true, weight: 0.5}]"}, overrides...)...)
+}
+
+func trainedBy(t *testing.T, scorer reward.Scorer, overrides ...string) string {
+	t.Helper()
 	cfg, err := merit.PlayConfig(append([]string{
-		"rewards=[{environment: true, weight: 0.5}]", "align.max_unscored=1", "rollout.groups=3", "rollout.members=4",
+		"align.max_unscored=1", "rollout.groups=3", "rollout.members=4",
 		"train.iterations=2", "train.evaluate_every=2", "train.validation_episodes=4", "train.test_episodes=4", "save.groups=2",
 	}, overrides...)...)
 	require.NoError(t, err)
 	open := func(context.Context, string, int) (env.Env, error) { return &corridor{}, nil }
-	s, err := merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(arrived{"sha256:a"}, 1))
+	s, err := merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(scorer, 1))
 	require.NoError(t, err)
 	defer s.Close()
 	dir := t.TempDir()
@@ -138,6 +169,47 @@ func TestARunAgrees(t *testing.T) {
 			require.Equal(t, 4, r.Files[1].Rescored)
 		})
 	}
+}
+
+// Promise: which episodes of the test won is recomputed from the scores of both policies, whether
+// or not the reward can be run again; one that was changed is found, with the share that is right,
+// and so is a win rate of a summary.
+func TestWonEpisodes(t *testing.T) {
+	testneeds.NotShort(t)
+	dir := trainedBy(t, ranked{}, "rollout.members=8", "train.test_episodes=8")
+	won := 0
+	for e, err := range jsonl.Trajectories(filepath.Join(dir, run.Trajectories, "test-trained.jsonl.zst")) {
+		require.NoError(t, err)
+		if e.Won != nil {
+			won++
+		}
+	}
+	require.Positive(t, won)
+	forged := t.TempDir()
+	require.NoError(t, os.CopyFS(forged, os.DirFS(dir)))
+	share := 0.3
+	episodes(func(e *rl.Trajectory) { e.Won = &share })(t, filepath.Join(forged, run.Trajectories, "test-trained.jsonl.zst"))
+	lost := t.TempDir()
+	require.NoError(t, os.CopyFS(lost, os.DirFS(dir)))
+	episodes(func(e *rl.Trajectory) { e.Won = nil })(t, filepath.Join(lost, run.Trajectories, "test-trained.jsonl.zst"))
+	for name, opts := range map[string][]merit.Option{"again": {merit.WithScorer(ranked{}, 1)}, "stored": nil} {
+		t.Run(name, func(t *testing.T) {
+			verified := func(dir string) *verify.Report {
+				r, err := verify.Run(t.Context(), dir, verify.Options{}, opts...)
+				require.NoError(t, err)
+				require.Equal(t, opts != nil, r.Rescored())
+				return r
+			}
+			require.NoError(t, verified(dir).Err())
+			for _, changed := range []string{forged, lost} {
+				require.True(t, slices.ContainsFunc(verified(changed).Findings, func(f verify.Finding) bool { return f.Field == "won" && f.Trajectory != "" && f.Computed != f.Stored }))
+			}
+		})
+	}
+	rewrite(t, filepath.Join(earlier(t, dir), run.SummaryFile), func(s map[string]any) { s["trained"].(map[string]any)["wins"].(map[string]any)["rate"] = 0.99 })
+	r, err := verify.Run(t.Context(), dir, verify.Options{}, merit.WithScorer(ranked{}, 1))
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Err(), "trained.wins.rate: stored 0.99")
 }
 
 // Promise: a missing scorer is not a failure of the run: its stored results are used to

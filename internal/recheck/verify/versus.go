@@ -20,11 +20,13 @@ import (
 // scored as one group, the trained policy's first.
 const testTrained, testBaseline = "test-trained" + ending, "test-baseline" + ending
 
-// versus recomputes both tests together, if the run has them. It leaves the files' checksums
+// versus recomputes both tests together, if the run has them: the results of rewards that can
+// be run again, and from the scores which episodes of the trained policy won. It leaves the files' checksums
 // to the caller.
 func (v *verification) versus(ctx context.Context, recipe recompute.Recipe) (tally recompute.Tally, err error) {
-	half := train.PlanVersus(v.cfg.Rollout.Members, 0).Members
-	recipe.Members = 2 * half
+	plan := train.PlanVersus(v.cfg.Rollout.Members, 0)
+	half := plan.Members
+	recipe.Members, recipe.Won = 2*half, plan.Count
 	for _, name := range []string{testTrained, testBaseline} {
 		if info, err := os.Stat(filepath.Join(v.dir, run.Trajectories, name)); err != nil || info.Size() == 0 {
 			return tally, nil
