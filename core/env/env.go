@@ -44,6 +44,20 @@ type Snapshotter interface {
 	Restore(ctx context.Context, slot int, state []byte) error
 }
 
+// Encoder is an optional interface of an Env whose Spec has Encodes set: it reads calls
+// of a language model that played the environment as text, so that a policy that reads
+// features learns from them.
+type Encoder interface {
+	// Encode fills reply, which has one slot, with the Anchor, Features and Mask that the
+	// environment's own policy would have seen at a recorded call, and returns the index of
+	// the action in the answer, or −1 if the caller is to look for the name of an action in
+	// it. messages are the texts of the call's input, the newest last. It changes no slot.
+	//
+	// If the call is not one of this environment's, the error is a *fault.Error of boundary
+	// Data and kind Refused, whose What says why in a few words that many calls share.
+	Encode(ctx context.Context, messages []string, answer string, reply *Reply) (action int, err error)
+}
+
 // MaxSnapshot is the most bytes that the state of a slot may have.
 const MaxSnapshot = 1 << 20
 
@@ -67,6 +81,8 @@ type Spec struct {
 	Tools json.RawMessage
 	// Snapshots means that the environment is a Snapshotter.
 	Snapshots bool
+	// Encodes means that the environment is an Encoder.
+	Encodes bool
 	// Tasks is the number of tasks of the split, if it is a fixed list: seeds that are
 	// equal modulo Tasks start the same task. 0 means that every seed is another task.
 	Tasks int

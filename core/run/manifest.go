@@ -64,10 +64,11 @@ func (o *Origin) String() string {
 }
 
 // Before names the policy before training, for tables: untrained, the checkpoint that
-// the run started from, such as first@40, or collected if the run learned from traces.
+// the run started from, such as first@40, or collected if the traces that the run learned
+// from measured it.
 func (m *Manifest) Before() string {
 	switch {
-	case m.Traces != nil:
+	case m.Traces != nil && !m.Traces.Played:
 		return "collected"
 	case m.From != nil:
 		return fmt.Sprintf("%s@%d", path.Base(m.From.Run), m.From.Iteration)

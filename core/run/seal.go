@@ -97,9 +97,9 @@ func ReadLineDigests(dir string) (LineDigests, error) {
 	return l, err
 }
 
-// ChangedLine is a line that was changed after it was written. Number counts from
+// changedLine is a line that was changed after it was written. Number counts from
 // 1.
-type ChangedLine struct {
+type changedLine struct {
 	Number int
 	Text   string // the present text
 	Gone   bool   // the line no longer exists
@@ -109,7 +109,7 @@ type ChangedLine struct {
 // Changed returns the first line of a text in the run in dir that does not match
 // l, or nil if l does not show it. l covers the lines of the manifest above its
 // digests.
-func (l LineDigests) Changed(dir, name string) *ChangedLine {
+func (l LineDigests) Changed(dir, name string) *changedLine {
 	want, ok := l[name]
 	text, err := readFile(filepath.Join(dir, filepath.FromSlash(name)), maxMetrics)
 	if !ok || err != nil {
@@ -124,15 +124,15 @@ func (l LineDigests) Changed(dir, name string) *ChangedLine {
 			if name == ManifestFile {
 				return nil
 			}
-			return &ChangedLine{Number: n + 1, Text: string(line), Added: true}
+			return &changedLine{Number: n + 1, Text: string(line), Added: true}
 		}
 		if digestLine(line) != want[n*lineDigest:][:lineDigest] {
-			return &ChangedLine{Number: n + 1, Text: string(line)}
+			return &changedLine{Number: n + 1, Text: string(line)}
 		}
 		n++
 	}
 	if n < len(want)/lineDigest {
-		return &ChangedLine{Number: n + 1, Gone: true}
+		return &changedLine{Number: n + 1, Gone: true}
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +37,9 @@ type Traces struct {
 	Unknown  int            `json:"unknown,omitempty"`  // learned from without a recorded log-probability
 	Unscored int            `json:"unscored,omitempty"` // traces that were left out because they have no score
 
+	// Played means that an environment measured the run, and not the held-out traces.
+	Played bool `json:"played,omitempty"`
+
 	Oldest  time.Time `json:"oldest"`   // start of the first trace
 	Newest  time.Time `json:"newest"`   // … and of the last
 	AgeDays float64   `json:"age_days"` // median, when the run began
@@ -47,6 +52,9 @@ func (t *Traces) String() string {
 	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, median age %.3g days; %d of %d calls are used for learning by %s",
 		t.Traces, t.Tasks["train"]+t.Tasks["validation"]+t.Tasks["test"], t.Tasks["validation"]+t.Tasks["test"],
 		t.Oldest.Format(time.DateOnly), t.Newest.Format(time.DateOnly), t.AgeDays, t.Learnt, t.Calls, t.Method)
+	for i, why := range slices.Sorted(maps.Keys(t.Skipped)) {
+		fmt.Fprintf(&b, "%s %d × %s", []string{"; left out:", ","}[min(i, 1)], t.Skipped[why], why)
+	}
 	if t.Unscored > 0 {
 		fmt.Fprintf(&b, "; %d traces have no reward and are left out", t.Unscored)
 	}

@@ -10,15 +10,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Resamples is how many samples a bootstrap draws.
-const Resamples = 10_000
+// resamples is how many samples a bootstrap draws.
+const resamples = 10_000
 
 // Bootstrap returns the mean of x and its bootstrap interval at Confidence,
 // bias-corrected and accelerated (BCa): unlike Student's interval it follows a
 // skewed distribution. It is a function of x and seed. If fewer than two values
 // differ, the interval is the mean itself.
 //
-// Cost: Resamples × len(x). Source: Efron, JASA 82 (1987) 171–185.
+// Cost: resamples × len(x). Source: Efron, JASA 82 (1987) 171–185.
 func Bootstrap(x []float64, seed uint64) (mean, low, high float64) {
 	return ClusterBy(make([]string, len(x))).Bootstrap(x, seed)
 }
@@ -123,7 +123,7 @@ func bootstrap(seed uint64, samples ...sums) (value, low, high float64) {
 	}
 	acceleration := third / (6 * math.Pow(second, 1.5))
 	r := rand.NewPCG(seed, 0x6d65726974)
-	drawn := make([]float64, Resamples)
+	drawn := make([]float64, resamples)
 	below := 0.0
 	for i := range drawn {
 		drawn[i] = signed(samples, func(s sums) float64 { return s.draw(r) })
@@ -136,7 +136,7 @@ func bootstrap(seed uint64, samples ...sums) (value, low, high float64) {
 	}
 	slices.Sort(drawn)
 	// If all samples were on one side of the value, the bias would be infinite.
-	bias := distuv.UnitNormal.Quantile(min(max(below, 0.5), Resamples-0.5) / Resamples)
+	bias := distuv.UnitNormal.Quantile(min(max(below, 0.5), resamples-0.5) / resamples)
 	bound := func(p float64) float64 {
 		z := bias + distuv.UnitNormal.Quantile(p)
 		p = distuv.UnitNormal.CDF(bias + z/(1-acceleration*z))

@@ -26,6 +26,7 @@ type Found struct {
 	FeatureShape []int    `json:"feature_shape,omitempty"`
 	MaxSteps     int      `json:"max_steps,omitempty"`
 	Tasks        int      `json:"tasks,omitempty"`
+	Encodes      bool     `json:"encodes,omitempty"` // it reads recorded calls
 
 	Tools json.RawMessage `json:"tools,omitempty"` // likewise
 
@@ -162,4 +163,5 @@ func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
 // of adds what an environment reports as configured.
 func (f *Found) of(spec env.Spec) {
 	f.Actions, f.FeatureShape, f.MaxSteps, f.Tools, f.Tasks = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools, spec.Tasks
+	f.Encodes = spec.Encodes
 }

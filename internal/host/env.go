@@ -37,6 +37,7 @@ type environment struct {
 var (
 	_ env.Renderer    = (*environment)(nil)
 	_ env.Snapshotter = (*environment)(nil)
+	_ env.Encoder     = (*environment)(nil)
 )
 
 // connect starts a process and configures it.
@@ -178,7 +179,7 @@ func (e *environment) Close() error {
 // does not end its process.
 func (e *environment) Snapshot(ctx context.Context, slot int) ([]byte, error) {
 	var m *pb.SnapshotReply
-	err := e.betweenBatches(ctx, "while it took a snapshot", func(ctx context.Context) (err error) {
+	err := e.betweenBatches(ctx, "snapshots", e.spec.Snapshots, "while it took a snapshot", func(ctx context.Context) (err error) {
 		m, err = e.rpc.Snapshot(ctx, &pb.SnapshotRequest{Slot: uint32(slot)})
 		return err
 	})
@@ -191,7 +192,7 @@ func (e *environment) Snapshot(ctx context.Context, slot int) ([]byte, error) {
 // Restore implements env.Snapshotter.
 func (e *environment) Restore(ctx context.Context, slot int, state []byte) error {
 	var m *pb.RestoreReply
-	err := e.betweenBatches(ctx, "while it restored a snapshot", func(ctx context.Context) (err error) {
+	err := e.betweenBatches(ctx, "snapshots", e.spec.Snapshots, "while it restored a snapshot", func(ctx context.Context) (err error) {
 		m, err = e.rpc.Restore(ctx, &pb.RestoreRequest{Slot: uint32(slot), State: state})
 		return err
 	})
@@ -201,11 +202,32 @@ func (e *environment) Restore(ctx context.Context, slot int, state []byte) error
 	return wire.DecodeRestore(m)
 }
 
-// betweenBatches makes a call between batches. A failed call ends the process, unless the
-// plug-in does not implement the call.
-func (e *environment) betweenBatches(ctx context.Context, doing string, rpc func(context.Context) error) error {
-	if e.closed || e.session == nil || !e.spec.Snapshots {
-		return e.misuse("cannot take or restore a snapshot: it offers none, or was not reset yet")
+// Encode implements env.Encoder. An error that the environment itself returns does not
+// end its process.
+func (e *environment) Encode(ctx context.Context, messages []string, answer string, reply *env.Reply) (action int, err error) {
+	var m *pb.EncodeReply
+	err = e.betweenBatches(ctx, "encodes", e.spec.Encodes, "while it encoded a recorded call", func(ctx context.Context) (err error) {
+		m, err = e.rpc.Encode(ctx, &pb.EncodeRequest{Messages: messages, Answer: answer})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if e.session.secrets != nil {
+		hideFault(e.session.secrets, m.Fault)
+	}
+	action, err = wire.DecodeEncoding(m, reply, e.spec)
+	if m.Fault == nil { // the plug-in's own errors keep their form: they are about the call
+		err = named(nameOf(e.cfg.Path), err)
+	}
+	return action, err
+}
+
+// betweenBatches makes a call between batches that the environment may offer. A failed
+// call ends the process, unless the plug-in does not implement the call.
+func (e *environment) betweenBatches(ctx context.Context, offer string, offered bool, doing string, rpc func(context.Context) error) error {
+	if e.closed || e.session == nil || !offered {
+		return e.misuse("its description does not say " + offer + ", or it is closed or was not reset yet")
 	}
 	var unknown error
 	err := e.session.call(ctx, doing, e.cfg.ResetDeadline, func(ctx context.Context) error {
@@ -221,7 +243,7 @@ func (e *environment) betweenBatches(ctx context.Context, doing string, rpc func
 		return err
 	}
 	if unknown != nil {
-		return e.misuse("declares snapshots but does not implement the call")
+		return e.misuse("declares " + offer + " but does not implement the call")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func EncodeSpec(spec env.Spec, err error) *pb.ConfigureReply {
 	return &pb.ConfigureReply{Spec: &pb.Spec{
 		Name: spec.Name, Version: spec.Version, Slots: uint32(spec.Slots), Actions: spec.Actions,
 		FeatureShape: encodeShape(spec.FeatureShape), MaxSteps: uint32(spec.MaxSteps), System: spec.System, Tools: spec.Tools,
-		Snapshots: spec.Snapshots, Tasks: uint32(spec.Tasks),
+		Snapshots: spec.Snapshots, Tasks: uint32(spec.Tasks), Encodes: spec.Encodes,
 	}}
 }
 
@@ -74,7 +74,7 @@ func DecodeSpec(m *pb.ConfigureReply, slots int) (env.Spec, error) {
 	spec := env.Spec{
 		Name: Clean(s.Name, MaxName), Version: Clean(s.Version, MaxName), Slots: slots,
 		Actions: s.Actions, FeatureShape: shape, MaxSteps: int(s.MaxSteps), System: s.System, Tools: s.Tools,
-		Snapshots: s.Snapshots, Tasks: int(s.Tasks),
+		Snapshots: s.Snapshots, Tasks: int(s.Tasks), Encodes: s.Encodes,
 	}
 	if spec.Features()*spec.Slots*4 > MaxMessage {
 		return env.Spec{}, broken("spec.feature_shape", "%d slots of %v do not fit a message of %d bytes; use fewer slots", spec.Slots, shape, MaxMessage)

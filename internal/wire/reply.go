@@ -147,3 +147,41 @@ func decodeMask(mask []byte, b *env.Batch, r *env.Reply, n, actions int) error {
 	}
 	return nil
 }
+
+// EncodeEncoding encodes the answer to Encode: err if it is not nil, else the observation
+// of one slot in r and the action of the answer.
+func EncodeEncoding(r *env.Reply, action int, spec env.Spec, err error) *pb.EncodeReply {
+	spec.Slots = 1
+	m := &pb.EncodeReply{Observation: &pb.BatchReply{}, Action: int32(action)}
+	if err == nil {
+		r.Text, r.Reward, r.Flags, r.Events = nil, []float64{0}, []env.Flag{0}, nil
+		err = EncodeReply(m.Observation, 0, r, env.WantFeatures, spec)
+	}
+	if err != nil {
+		return &pb.EncodeReply{Fault: EncodeFault(err)}
+	}
+	return m
+}
+
+// DecodeEncoding writes an observation into r, which gets one slot, and returns the
+// action, or the error of the plug-in.
+func DecodeEncoding(m *pb.EncodeReply, r *env.Reply, spec env.Spec) (action int, err error) {
+	switch {
+	case m.Fault != nil:
+		return 0, DecodeFault(m.Fault)
+	case m.Observation == nil:
+		return 0, broken("observation", "is missing")
+	case m.Action < -1 || int64(m.Action) >= int64(len(spec.Actions)):
+		return 0, broken("action", "is %d, and the environment has %d", m.Action, len(spec.Actions))
+	}
+	spec.Slots = 1
+	b := env.NewBatch(spec)
+	b.Ops[0], b.Want = env.Reset, env.WantFeatures
+	if err := DecodeReply(m.Observation, 0, b, r, spec); err != nil {
+		return 0, err
+	}
+	if r.Anchor[0] == "" || r.Flags[0] != 0 {
+		return 0, broken("observation", "has no anchor, or is the end of an episode")
+	}
+	return int(m.Action), nil
+}

@@ -37,7 +37,7 @@ func (s *Session) openMixture(ctx context.Context, o *options, splits []string) 
 	}
 	s.Plugin, s.sources = host.Found{
 		Name: spec.Name, Kind: host.Environment, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape,
-		MaxSteps: spec.MaxSteps, Tools: spec.Tools,
+		MaxSteps: spec.MaxSteps, Tools: spec.Tools, Encodes: spec.Encodes,
 	}, spec.Mixture
 	o.open = func(ctx context.Context, split string, worker int) (env.Env, error) {
 		var envs []env.Env
@@ -98,5 +98,5 @@ func (s *Session) openProgram(ctx context.Context, o *options, e Environment, at
 
 // specOf returns the description of an environment without what only conversations need.
 func specOf(f host.Found) env.Spec {
-	return env.Spec{Name: f.Name, FeatureShape: f.FeatureShape, Actions: f.Actions, MaxSteps: f.MaxSteps, Tools: f.Tools, Tasks: f.Tasks}
+	return env.Spec{Name: f.Name, FeatureShape: f.FeatureShape, Actions: f.Actions, MaxSteps: f.MaxSteps, Tools: f.Tools, Tasks: f.Tasks, Encodes: f.Encodes}
 }

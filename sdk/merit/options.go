@@ -23,7 +23,8 @@ type options struct {
 	open     OpenEnv
 	policy   OpenPolicy
 	scorers  []reward.Weighted
-	recorded *Recordings
+	read     func(ctx context.Context, spec env.Spec, open OpenEnv) (Recordings, error)
+	recorded *Recordings // what read returned
 	getenv   func(string) string
 	refused  func(module string, err error) error
 	outdated bool
@@ -81,10 +82,14 @@ type Recordings struct {
 	Player func(split string, p policy.Policy, scoring *credit.Pipeline) train.Player
 }
 
-// WithRecordings trains from r. The configuration then needs no environment,
-// and no reward if the options add a scorer. Without an environment,
-// evaluations are estimates from held-out recordings.
-func WithRecordings(r Recordings) Option { return func(o *options) { o.recorded = &r } }
+// WithRecordings trains from the recordings that read returns. Open calls it once, with
+// the environment that measures the run, so that the environment can encode them: its
+// description and how to start it, or no description and nil. The configuration needs
+// no environment then, and no reward if the options add a scorer. Without an
+// environment, evaluations are estimates from held-out recordings.
+func WithRecordings(read func(ctx context.Context, spec env.Spec, open OpenEnv) (Recordings, error)) Option {
+	return func(o *options) { o.read = read }
+}
 
 // WithLogger logs to log. If log is nil, the default, nothing is logged.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }

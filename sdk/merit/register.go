@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"reflect"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -31,6 +32,9 @@ type TracesSection interface {
 	Section
 	// Chosen reports whether a run learns from traces instead of an environment.
 	Chosen() bool
+	// Suits returns why the policy of such a run cannot play in an environment with
+	// spec; chooses is true for the embedded network. Key paths are absolute.
+	Suits(spec env.Spec, chooses bool) error
 }
 
 // RewardSection is a section of a reward that opens a scorer.

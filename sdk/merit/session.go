@@ -46,7 +46,6 @@ package merit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/merit-rl/merit/core/env"
@@ -82,10 +81,13 @@ type Session struct {
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
-	if cfg.Traced() && o.recorded == nil && o.open == nil && !cfg.Environment.Named() {
+	if cfg.Traced() && o.read == nil && o.open == nil && !cfg.Environment.Named() {
 		return nil, misuse("the configuration learns from traces and has no environment to play in", "train with it, measure the traces themselves, or serve the trained policy to agents")
 	}
-	if problems := cfg.problems(o.open == nil && o.recorded == nil, len(o.scorers) == 0); len(problems) > 0 {
+	if cfg.Traced() && o.read == nil && len(cfg.Rewards)+len(o.scorers) == 0 {
+		o.scorers = []reward.Weighted{{Scorer: reward.Environment{}, Weight: 1}} // as the run was measured
+	}
+	if problems := cfg.problems(o.open == nil && o.read == nil, len(o.scorers) == 0); len(problems) > 0 {
 		return nil, cfg.Places.Explain("", errors.Join(problems...))
 	}
 	s := &Session{Config: cfg}
@@ -104,15 +106,23 @@ func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 // openEnvironment sets how the environment is started, reads its description,
 // and returns its objections to the options for each of splits.
 func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...string) error {
-	if o.recorded != nil && o.open == nil && !s.Config.Environment.Named() {
-		spec := o.recorded.Spec
-		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions}
-		return nil
+	played := o.open != nil || s.Config.Environment.Named()
+	if played || o.read == nil {
+		if err := s.openPlayed(ctx, o, splits); err != nil {
+			return err
+		}
+		if err := s.suits(); err != nil || o.read == nil {
+			return err
+		}
 	}
-	if err := s.openPlayed(ctx, o, splits); err != nil || o.recorded == nil {
+	r, err := o.read(ctx, s.spec(), o.open)
+	if err != nil {
 		return err
 	}
-	return s.suits(o.recorded.Spec)
+	if o.recorded = &r; !played {
+		s.Plugin = host.Found{Name: r.Spec.Name, Version: r.Spec.Version, Actions: r.Spec.Actions}
+	}
+	return nil
 }
 
 // openPlayed is openEnvironment for a session with an environment.
@@ -128,19 +138,13 @@ func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) e
 	return err
 }
 
-// suits checks that the environment, which measures a policy that learns from
-// traces, has the same form as the traces.
-func (s *Session) suits(traces env.Spec) error {
-	wrong := func(what, hint string) error {
-		return s.Config.Places.Explain("", &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "environment", What: what, Hint: hint})
+// suits checks that a policy that learns from traces can be measured in the environment.
+func (s *Session) suits() error {
+	traces, ok := s.Config.Traces.(TracesSection)
+	if !ok || !traces.Chosen() {
+		return nil
 	}
-	switch {
-	case len(s.Plugin.FeatureShape) > 0:
-		return wrong("it returns features, but traces contain text", "set the environment's options so that it returns only text, or remove it: Merit then measures on held-out traces")
-	case !slices.Equal(s.Plugin.Actions, traces.Actions):
-		return wrong(fmt.Sprintf("its actions are %q, but the choices of the traces are %q", s.Plugin.Actions, traces.Actions), "set traces.choices to its actions, in its order")
-	}
-	return nil
+	return s.Config.Places.Explain("", traces.Suits(s.spec(), s.Config.Policy.Plugin == ""))
 }
 
 // find returns the path of the plug-in that the key names.
@@ -164,7 +168,7 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 			continue
 		}
 		if spec := e.Spec(); i == 0 {
-			s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps, Tools: spec.Tools, Tasks: spec.Tasks}
+			s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps, Tools: spec.Tools, Tasks: spec.Tasks, Encodes: spec.Encodes}
 		}
 		problems = append(problems, e.Close())
 	}

@@ -111,6 +111,14 @@ func (v *vector) Restore(ctx context.Context, slot int, state []byte) error {
 	return errNoSnapshots
 }
 
+// Encode implements env.Encoder if the author's environment does.
+func (v *vector) Encode(ctx context.Context, messages []string, answer string, r *env.Reply) (int, error) {
+	if e, ok := v.Vector.(env.Encoder); ok {
+		return guarded(func() (int, error) { return e.Encode(ctx, messages, answer, r) })
+	}
+	return 0, errNoEncoder
+}
+
 // Render implements env.Renderer if the author's environment does.
 func (v *vector) Render(ctx context.Context, slot int) (string, error) {
 	if r, ok := v.Vector.(env.Renderer); ok {

@@ -85,6 +85,18 @@ type Slot interface {
 	Step(action Action, turn *Turn) error
 }
 
+// Encoder is an optional interface of an Environment: it reads calls of a language model
+// that played the environment as text, so that a policy that reads features learns from
+// recorded traces.
+type Encoder interface {
+	// Encode fills turn with the observation of a recorded call (the anchor, the features
+	// and the mask), as a slot would have. messages are the texts of the call's input, the
+	// newest last, which usually is the observation. Encode returns the index of the action
+	// in the answer, or −1 to let Merit look for the name of an action in it. If the call
+	// is not one of this environment's, it returns turn.Refuse.
+	Encode(messages []string, answer string, turn *Turn) (action int, err error)
+}
+
 // Action is the policy's choice.
 type Action struct {
 	Index int    // index into Spec.Actions

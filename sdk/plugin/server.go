@@ -197,6 +197,22 @@ func (s *server) snapshotter() (env.Snapshotter, error) {
 	return nil, status.Error(codes.Unimplemented, "the environment does not support snapshots")
 }
 
+// Encode implements the RPC.
+func (s *server) Encode(ctx context.Context, m *pb.EncodeRequest) (*pb.EncodeReply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return nil, errUnconfigured
+	}
+	e, ok := s.current.(env.Encoder)
+	if spec := s.current.Spec(); ok && spec.Encodes {
+		var reply env.Reply
+		action, err := e.Encode(ctx, m.Messages, m.Answer, &reply)
+		return wire.EncodeEncoding(&reply, action, spec, err), nil
+	}
+	return nil, status.Error(codes.Unimplemented, errNoEncoder.Error())
+}
+
 // Where implements the RPC. It does not take the lock, which a batch holds.
 func (s *server) Where(context.Context, *pb.WhereRequest) (*pb.WhereReply, error) {
 	return wire.EncodePlace(s.tracker.Place()), nil

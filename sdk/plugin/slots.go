@@ -29,6 +29,7 @@ type slots struct {
 	states []state
 	closed bool
 
+	encoder Encoder                      // nil if the environment does not read recorded calls
 	tracker interface{ Enter(slot int) } // nil if opened in this process
 
 	turn         Turn
@@ -42,6 +43,7 @@ func newSlots(e Environment, name, version string, n int) (env.Env, error) {
 	spec := e.Spec()
 	spec.Name, spec.Version, spec.Slots = name, version, n
 	v := &slots{spec: spec, states: make([]state, n), features: spec.Features()}
+	v.encoder, v.spec.Encodes = e.(Encoder)
 	for i := range n {
 		s, err := e.NewSlot()
 		if err != nil {
@@ -317,4 +319,20 @@ func resize[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
+}
+
+var errNoEncoder = errors.New("the environment does not read recorded calls: implement plugin.Encoder")
+
+// Encode implements env.Encoder.
+func (v *slots) Encode(_ context.Context, messages []string, answer string, r *env.Reply) (action int, err error) {
+	if v.encoder == nil {
+		return 0, errNoEncoder
+	}
+	t := Turn{Features: make([]float32, v.features), Mask: bytes.Repeat([]byte{1}, len(v.spec.Actions))}
+	action, err = guarded(func() (int, error) { return v.encoder.Encode(messages, answer, &t) })
+	if err == nil {
+		err = t.encoded(action)
+	}
+	r.Anchor, r.Features, r.Mask = append(r.Anchor[:0], string(t.Anchor)), t.Features, t.Mask
+	return action, err
 }

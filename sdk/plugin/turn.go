@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/wire/bounds"
 )
@@ -97,6 +98,29 @@ func (t *Turn) Task(task *Task) error {
 	}
 	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventTask, Message: string(raw)})
 	return nil
+}
+
+// Refuse returns the error for a recorded call that is not one of the environment's; see
+// Encoder. why is a few words that many calls share, such as "the text is not a board":
+// Merit counts the calls by it.
+func (t *Turn) Refuse(why string) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Refused, What: why}
+}
+
+// encoded returns an error if the turn is not the observation of a call.
+func (t *Turn) encoded(action int) error {
+	switch {
+	case len(t.Anchor) == 0:
+		return errors.New("Encode set no anchor; return turn.Refuse for a call of another environment")
+	case action < -1 || action >= len(t.Mask):
+		return fmt.Errorf("Encode returned action %d, but the environment has %d; −1 means that Merit looks for its name", action, len(t.Mask))
+	}
+	for i, v := range t.Features {
+		if v-v != 0 {
+			return fmt.Errorf("feature %d is %v, not a finite number", i, v)
+		}
+	}
+	return t.check(env.Reset)
 }
 
 // shown returns the text for a reader.

@@ -49,6 +49,7 @@ var trials = []trial{
 	{"a wrong batch is an error and a reset recovers", "use the SDK, which checks batches", wrongBatch},
 	{"a canceled context is an error and a reset recovers", "return the context's error", canceled},
 	{"a snapshot can be restored", "save all state that determines the rest of the episode: the position, the steps so far and the state of the generator", snapshots},
+	{"the environment encodes its own texts as the observations that they show", "set the anchor, the features and the mask in encode as in a step; refuse a text that is none of the environment's", encodes},
 	{"close may be called twice", "free the resources in the first close and do nothing in the second", closeTwice},
 }
 

@@ -3,9 +3,11 @@ package envcontract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 )
 
 // nonsense is text that a language model may answer to anything.
@@ -115,4 +117,31 @@ func closeTwice(d *driver) {
 	d.OK(d.env.Close(), "close")
 	d.OK(d.env.Close(), "the second close")
 	d.Require(d.env.Exchange(d.ctx, d.batch, &d.reply) != nil, "a closed environment", "still answers")
+}
+
+func encodes(d *driver) {
+	e, ok := d.env.(env.Encoder)
+	spec := d.env.Spec()
+	if !spec.Encodes || !ok {
+		d.Skip("the environment does not read recorded calls")
+	}
+	var got env.Reply
+	for _, text := range []string{"", "Hello! I am something else."} {
+		_, err := e.Encode(d.ctx, []string{text}, "yes", &got)
+		d.Require(errors.Is(err, fault.Of(fault.Data, fault.Refused)), fmt.Sprintf("the text %q", text), "is not refused; the error is %v", err)
+	}
+	d.walk(func(r *env.Reply) {
+		for i, f := range r.Flags {
+			if over(f) {
+				continue
+			}
+			at := slotAt(i, d.steps)
+			action, err := e.Encode(d.ctx, []string{spec.System, r.Text[i]}, "", &got)
+			d.OK(err, at)
+			d.Require(action >= -1 && action < len(spec.Actions), at, "its text is encoded with action %d of %d", action, len(spec.Actions))
+			d.Same(r.Anchor[i], got.Anchor[0], at, "the anchor of its encoded text")
+			d.Same(row(r.Features, i, spec.Features()), got.Features, at, "the features of its encoded text")
+			d.Same(row(r.Mask, i, len(spec.Actions)), got.Mask, at, "the mask of its encoded text")
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/sampling"
 )
@@ -26,7 +27,7 @@ func Join(parts []Part, specs []env.Spec) (env.Spec, error) {
 	first := specs[0]
 	out := env.Spec{
 		Name: Name, Version: "1", Slots: first.Slots, Actions: first.Actions, FeatureShape: first.FeatureShape,
-		Tools: first.Tools, System: first.System, MaxSteps: first.MaxSteps,
+		Tools: first.Tools, System: first.System, MaxSteps: first.MaxSteps, Encodes: true,
 	}
 	var errs []error
 	for i, s := range specs {
@@ -42,6 +43,7 @@ func Join(parts []Part, specs []env.Spec) (env.Spec, error) {
 		if s.MaxSteps == 0 {
 			out.MaxSteps = 0
 		}
+		out.Encodes = out.Encodes && s.Encodes
 		out.Mixture = append(out.Mixture, parts[i].sourceOf(s.Tasks))
 	}
 	return out, errors.Join(errs...)
@@ -223,6 +225,20 @@ func (m *environment) Render(ctx context.Context, slot int) (string, error) {
 		return r.Render(ctx, slot)
 	}
 	return "", errors.New("the environment " + p.Called() + " draws no picture")
+}
+
+// Encode implements env.Encoder with the first environment that does not refuse the call.
+func (m *environment) Encode(ctx context.Context, messages []string, answer string, reply *env.Reply) (action int, err error) {
+	for _, p := range m.parts {
+		e, ok := p.Env.(env.Encoder)
+		if !ok {
+			return 0, errors.New("the environment " + p.Called() + " does not read recorded calls")
+		}
+		if action, err = e.Encode(ctx, messages, answer, reply); !errors.Is(err, fault.Of(fault.Data, fault.Refused)) {
+			break
+		}
+	}
+	return action, err
 }
 
 // Close implements env.Env.

@@ -3,6 +3,8 @@ package learning
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -31,7 +33,11 @@ func (s *Set) check(o Reading) error {
 		note("traces.method", fmt.Sprintf("%d of %d calls were recorded without log-probabilities, which importance needs", a.Unknown, a.Learnt),
 			"make the agent request logprobs, so that merit traces proxy records them, or set traces.method: clone")
 	}
-	for _, name := range []string{splitTrain, splitValidation, splitTest} {
+	needed := []string{splitTrain, splitValidation, splitTest}
+	if o.Start != nil { // an environment measures the run
+		needed = needed[:1]
+	}
+	for _, name := range needed {
 		if a.Tasks[name] == 0 {
 			total := a.Tasks[splitTrain] + a.Tasks[splitValidation] + a.Tasks[splitTest]
 			what, hint := fmt.Sprintf("none of the %d tasks is in the split %s", total, name), "collect more tasks, or change traces.held_out"
@@ -57,6 +63,9 @@ func (s *Set) Alone() bool {
 }
 
 func (s *Set) unlearnt(o Reading) string {
+	if s.reader.encoder != nil {
+		return "check that traces.query selects traces of this environment, and that its encode reads them as they were recorded: list them with merit traces list"
+	}
 	if o.Chooses {
 		return "list the answers in traces.choices exactly as the model writes them, and the agents in traces.agents"
 	}
@@ -65,10 +74,8 @@ func (s *Set) unlearnt(o Reading) string {
 
 func reasons(a run.Traces) string {
 	var list []string
-	for _, why := range []string{skipAgent, skipError, skipChoice, skipText, skipTokens} {
-		if n := a.Skipped[why]; n > 0 {
-			list = append(list, fmt.Sprintf("%s (%d)", why, n))
-		}
+	for _, why := range slices.Sorted(maps.Keys(a.Skipped)) {
+		list = append(list, fmt.Sprintf("%s (%d)", why, a.Skipped[why]))
 	}
 	return strings.Join(list, ", ")
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // Method is how a policy learns from decisions that another policy made.
@@ -81,4 +83,38 @@ func (c Config) Validate() []error {
 	}
 	p.Check(len(c.Choices) != 1, "choices", c.Choices, "list two or more, or none to use the choices that the calls offered")
 	return p
+}
+
+func init() { merit.RegisterTraces(new(Config)) }
+
+// Of returns the traces section of a configuration.
+func Of(c *merit.Config) *Config { return c.Traces.(*Config) }
+
+// Chosen implements merit.TracesSection.
+func (c *Config) Chosen() bool { return c.Query != "" }
+
+// Suits implements merit.TracesSection.
+func (c *Config) Suits(spec env.Spec, chooses bool) error {
+	switch {
+	case len(spec.FeatureShape) > 0 && !chooses:
+		return wrong(fault.Invalid, "environment", "it returns features, but a language model learns from text",
+			"set the environment's options so that it returns only text, or remove it: Merit then measures on held-out traces")
+	case len(spec.FeatureShape) > 0 && !spec.Encodes:
+		return unable(spec)
+	case len(c.Choices) > 0 || !chooses:
+		return fits(spec, c.Choices)
+	}
+	return nil
+}
+
+// fits checks that the actions of an environment are the choices of the traces.
+func fits(spec env.Spec, choices []string) error {
+	if slices.Equal(spec.Actions, choices) {
+		return nil
+	}
+	hint := "set traces.choices to its actions, in its order"
+	if len(spec.FeatureShape) > 0 {
+		hint = "remove traces.choices: the environment's actions are the choices"
+	}
+	return wrong(fault.Invalid, "environment", fmt.Sprintf("its actions are %q, but the choices of the traces are %q", spec.Actions, choices), hint)
 }

@@ -51,7 +51,7 @@ func (s *Set) Experience(ctx context.Context, p policy.Policy, b *credit.Batch) 
 			if s.cfg.Method == Importance {
 				e.Weight[row] *= w.add(math.Exp(d.LogProb - step.LogProb))
 			}
-			step.Policy = &rl.Sampled{Mask: step.Policy.Mask, LogitMax: d.LogitMax}
+			step.Policy = &rl.Sampled{Features: step.Policy.Features, Mask: step.Policy.Mask, LogitMax: d.LogitMax}
 			step.LogProb, step.Value = d.LogProb, nil
 			if d.HasValue {
 				step.Value = &d.Value
@@ -104,7 +104,7 @@ func (s *Set) rate(ctx context.Context, p policy.Policy, steps []*rl.Step, all [
 			}
 			step := steps[row]
 			observations = append(observations, policy.Observation{
-				Text: t.Messages[step.MessageCount-1].Content.Text(), Mask: step.Policy.Mask, Actions: s.reader.choices,
+				Text: t.Messages[step.MessageCount-1].Content.Text(), Features: step.Policy.Features, Mask: step.Policy.Mask, Actions: s.reader.choices,
 			})
 			decisions = append(decisions, policy.Decision{Action: step.Action})
 			rows = append(rows, row)

@@ -75,11 +75,18 @@ func root(owner map[string]string, group string) string {
 }
 
 // content returns a digest of what the first call of an episode was given: equal for inputs
-// that differ in case, white space or the form of Unicode only. An episode without a call
-// has that of its group.
-func content(t *rl.Trajectory) string {
+// that differ in case, white space or the form of Unicode only. Where an environment encodes
+// calls, it is the first observation instead. An episode without one has that of its group.
+func (r *reader) content(t *rl.Trajectory) string {
 	words := []string{"group", t.Group}
-	if len(t.Steps) > 0 {
+	if r.encoder != nil {
+		for k := range t.Steps {
+			if skipped(&t.Steps[k]) == "" {
+				words = []string{"observation", t.Steps[k].Anchor}
+				break
+			}
+		}
+	} else if len(t.Steps) > 0 {
 		words = nil
 		for _, m := range t.Observation(0) {
 			words = append(words, m.Role, strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(m.Content.Text()))), " "))

@@ -1,9 +1,11 @@
 package learning
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +30,9 @@ const (
 	skipChoice = "no choice"    // the answer is not one of the choices
 	skipText   = "no new text"  // the last input message is not what a network would read
 	skipTokens = "no token ids" // prompt or answer lacks them, for a language model
+	// the environment's encoder refused the call, for the reason that follows
+	skipForeign = "not encoded: "
+	skipIllegal = "an illegal action" // the environment did not offer it there
 )
 
 // reader converts traces to episodes.
@@ -35,11 +40,12 @@ type reader struct {
 	agents  []string
 	choices []string // of the embedded network; nil for a language model
 	encodes bool     // a language model turns calls without token ids into tokens itself
+	encoder *encoder // of the environment; nil if the network reads text
 }
 
 // episode returns t as a trajectory with anchors, choices, and its recorded reward.
 // Steps that cannot be learned from are included, with the reason.
-func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
+func (r *reader) episode(ctx context.Context, t *trace.Trace) (*rl.Trajectory, error) {
 	out := t.Trajectory()
 	if out.Group == "" {
 		out.Group = t.ID
@@ -48,16 +54,18 @@ func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
 	for i := range t.All {
 		s := &t.All[i]
 		if s.Kind == trace.KindPrompt && s.Prompt.Answer != nil {
-			r.step(out, k, s)
+			if err := r.step(ctx, out, k, s); err != nil {
+				return nil, err
+			}
 			k++
 		}
 	}
 	out.Outcome, out.Evaluation = recorded(t, out)
-	return out
+	return out, nil
 }
 
 // step prepares step k of out, which is span s, for learning.
-func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
+func (r *reader) step(ctx context.Context, out *rl.Trajectory, k int, s *trace.Span) error {
 	step := &out.Steps[k]
 	step.Anchor = anchor(s)
 	for _, name := range []string{infoSkipped, infoUnknown, infoSent} {
@@ -66,15 +74,23 @@ func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	if len(s.Prompt.Tokens) == 0 {
 		step.Info[infoUnknown] = json.RawMessage("true")
 	}
-	why := r.choose(out, step, s)
-	if len(r.agents) > 0 && !slices.Contains(r.agents, s.Agent) {
-		why = skipAgent
+	why, err := skipAgent, error(nil)
+	switch {
+	case len(r.agents) > 0 && !slices.Contains(r.agents, s.Agent):
+	case r.encoder != nil:
+		why, err = r.encoder.step(ctx, step, s)
+	default:
+		why = r.choose(out, step, s)
+	}
+	if err != nil {
+		return fmt.Errorf("trace %s, call %d: %w", s.Trace, k+1, err)
 	}
 	if why != "" {
 		step.Policy = nil
 		text, _ := json.Marshal(why) // a constant of this package
 		step.Info[infoSkipped] = text
 	}
+	return nil
 }
 
 // choose converts the answer to a choice, if the policy chooses. It returns the

@@ -32,7 +32,10 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	}
 	var all []played
 	err = o.Traces.Each(ctx, q, func(t *trace.Trace) error {
-		x := new(reader).episode(t)
+		x, err := new(reader).episode(ctx, t)
+		if err != nil {
+			return err
+		}
 		steps := make([]rl.Step, max(len(x.Steps), 1)) // a trace without model calls has a start, too
 		copy(steps, x.Steps)
 		steps[0].Anchor = "task " + x.Group // equal tasks are equal starts

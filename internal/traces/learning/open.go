@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
@@ -62,20 +63,23 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 		read.Now = before.Now
 		read.SplitBy = cmp.Or(before.SplitBy, splitByTask) // runs of earlier versions went by the task
 	}
-	set, err := Read(ctx, o.Traces, read)
-	if err != nil {
-		return nil, cfg.Places.Explain("", err)
-	}
-	if before != nil && before.Digest != set.About().Digest {
-		return nil, differs(o.Resume, set.Index())
-	}
-	if err := compares(cfg, set); err != nil {
-		return nil, cfg.Places.Explain("", err)
-	}
-	chosen := *Of(cfg)
-	chosen.Choices = set.Choices()
-	cfg.Traces = &chosen
-	opts = append(opts, merit.WithRecordings(set.Recordings(cfg)))
+	opts = append(opts, merit.WithRecordings(func(ctx context.Context, spec env.Spec, start merit.OpenEnv) (merit.Recordings, error) {
+		read.Environment, read.Start = spec, start
+		set, err := Read(ctx, o.Traces, read)
+		if err != nil {
+			return merit.Recordings{}, cfg.Places.Explain("", err)
+		}
+		if before != nil && before.Digest != set.About().Digest {
+			return merit.Recordings{}, differs(o.Resume, set.Index())
+		}
+		if err := compares(cfg, set); err != nil {
+			return merit.Recordings{}, cfg.Places.Explain("", err)
+		}
+		chosen := *Of(cfg)
+		chosen.Choices = set.Choices()
+		cfg.Traces = &chosen
+		return set.Recordings(cfg), nil
+	}))
 	if recorded {
 		opts = append(opts, merit.WithScorer(Recorded{Played: reward.Environment{}}, 1))
 	}

@@ -86,5 +86,6 @@ func (p *player) score(ctx context.Context, groups []*rl.Group) (*train.Played, 
 	return train.ScorePlayed(ctx, p.scoring, groups, stats)
 }
 
-// Close implements train.Player. It does nothing: the caller owns the store.
-func (p *player) Close() error { return nil }
+// Close implements train.Player. It ends the environment that encodes calls, if it runs;
+// the caller owns the store.
+func (p *player) Close() error { return p.reader.encoder.close() }

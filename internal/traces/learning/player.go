@@ -51,6 +51,10 @@ func open(ctx context.Context, cfg *merit.Config, c *run.Checkpoint, opts []meri
 	}
 	spec := env.Spec{Name: "traces", Version: "1", Actions: Of(cfg).Choices}
 	l, err := cfg.OpenPlayer(ctx, spec, c, opts...)
+	if f := fault.As(err); f != nil && f.Boundary == fault.Learner && cfg.Environment.Named() {
+		return nil, wrong(fault.Refused, "policy", "it was trained on the features of its environment, and calls contain text",
+			"play it in the environment: merit policy measure --policy RUN")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // Traces is the part of *store.Store that a Set needs.
@@ -54,29 +57,32 @@ type Reading struct {
 	// Scored omits traces without a recorded score; otherwise the run scores them
 	// itself.
 	Scored bool
+	// Environment describes the environment that Start opens and that measures the run.
+	// If it has features, it encodes the calls. Start is nil without one.
+	Environment env.Spec
+	Start       merit.OpenEnv
 }
 
 // Read reads the traces from the store. The error lists every reason why a policy
 // cannot learn from them.
-func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
+func Read(ctx context.Context, from Traces, o Reading) (_ *Set, err error) {
 	s := &Set{cfg: o.Config, traces: from, kept: map[string]*rl.Trajectory{}, groups: map[string][]group{}}
 	q, err := Query(o.Query, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	s.reader = reader{agents: o.Agents, encodes: !o.Chooses && o.Method == Clone}
-	if o.Chooses {
-		if s.reader.choices = o.Choices; len(o.Choices) == 0 {
-			if s.reader.choices, err = s.offered(ctx, q); err != nil {
-				return nil, err
-			}
-		}
+	if err := s.prepare(ctx, q, o); err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, s.reader.encoder.close()) }()
 	size := 0
 	var contents []string // of the lines of the index
-	s.about = run.Traces{Query: o.Query, SplitBy: o.SplitBy, Now: o.Now.UTC(), Method: string(o.Method), Skipped: map[string]int{}}
+	s.about = run.Traces{Query: o.Query, SplitBy: o.SplitBy, Now: o.Now.UTC(), Method: string(o.Method), Skipped: map[string]int{}, Played: o.Start != nil}
 	err = from.Each(ctx, q, func(t *trace.Trace) error {
-		out := s.reader.episode(t)
+		out, err := s.reader.episode(ctx, t)
+		if err != nil {
+			return err
+		}
 		if out.Outcome == "" && o.Scored {
 			s.about.Unscored++
 			return nil
@@ -86,7 +92,7 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 			return err
 		}
 		s.index = append(s.index, line)
-		contents = append(contents, content(out))
+		contents = append(contents, s.reader.content(out))
 		if size += bytesOf(out); s.kept != nil {
 			s.kept[t.ID] = out
 		}
@@ -101,6 +107,29 @@ func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 	s.deal(contents)
 	s.arrange()
 	return s, s.check(o)
+}
+
+// prepare makes the reader of s.
+func (s *Set) prepare(ctx context.Context, q trace.Query, o Reading) (err error) {
+	if !o.Chooses {
+		s.reader = reader{agents: o.Agents, encodes: o.Method == Clone}
+		return nil
+	}
+	s.reader = reader{agents: o.Agents, choices: o.Choices}
+	if s.reader.encoder, err = newEncoder(o.Environment, o.Start); err != nil {
+		return err
+	}
+	if s.reader.encoder != nil {
+		s.reader.choices = o.Environment.Actions
+		return nil
+	}
+	if len(o.Choices) == 0 {
+		s.reader.choices, err = s.offered(ctx, q)
+	}
+	if err == nil && o.Start != nil {
+		err = fits(o.Environment, s.reader.choices)
+	}
+	return err
 }
 
 // Query parses Config.Query. It excludes traces recorded after now, unless the query
@@ -149,7 +178,7 @@ func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
 	for k := range out.Steps {
 		switch why := skipped(&out.Steps[k]); {
 		case why != "":
-			s.about.Skipped[why]++
+			s.count(why)
 		default:
 			line.Learnt++
 			if unknown(&out.Steps[k]) {
@@ -161,6 +190,18 @@ func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
 	sum := sha256.Sum256(text)
 	line.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	return line, err
+}
+
+// mostReasons is the maximum number of different reasons to count; those of an environment
+// are its own texts.
+const mostReasons = 16
+
+// count counts a call that the policy does not learn from.
+func (s *Set) count(why string) {
+	if s.about.Skipped[why] == 0 && len(s.about.Skipped) >= mostReasons {
+		why = skipForeign + "other reasons"
+	}
+	s.about.Skipped[why]++
 }
 
 // arrange sorts the index and computes its totals.
@@ -206,6 +247,9 @@ func bytesOf(t *rl.Trajectory) int {
 	}
 	for i := range t.Steps {
 		n += 1024 + 16*len(t.Steps[i].Tokens) + len(t.Steps[i].Info[infoSent])
+		if p := t.Steps[i].Policy; p != nil {
+			n += 4*len(p.Features) + len(p.Mask)
+		}
 	}
 	return n
 }
@@ -230,7 +274,10 @@ func (s *Set) load(ctx context.Context, i int) (*rl.Trajectory, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := s.reader.episode(t)
+	out, err := s.reader.episode(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	text, err := json.Marshal(out)
 	if sum := sha256.Sum256(text); err == nil && "sha256:"+hex.EncodeToString(sum[:]) != line.Digest {
 		err = changed(line.Trace)

@@ -68,7 +68,7 @@ func TestTracesTeachAndAnEnvironmentMeasures(t *testing.T) {
 	require.Less(t, summary.Baseline.Success, 0.6)
 	require.Greater(t, summary.Trained.Success, 0.8)
 	_, err = learn(t, s, config(t, played...), merit.TrainOptions{Dir: dir, Overwrite: true}, merit.WithEnvironment(newGallery([]int{4})))
-	require.ErrorContains(t, err, "it returns features, but traces contain text")
+	require.ErrorContains(t, err, "cannot encode recorded text into them")
 	_, err = learn(t, s, config(t, "traces.choices=[red, green, blue]"), merit.TrainOptions{Dir: dir, Overwrite: true}, merit.WithEnvironment(newGallery(nil)))
 	require.ErrorContains(t, err, "its actions are")
 }

@@ -327,6 +327,7 @@ type Spec struct {
 	Tools         []byte                 `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`          // JSON list of OpenAI tools that an action may call; empty = none
 	Snapshots     bool                   `protobuf:"varint,9,opt,name=snapshots,proto3" json:"snapshots,omitempty"` // Snapshot and Restore are answered
 	Tasks         uint32                 `protobuf:"varint,10,opt,name=tasks,proto3" json:"tasks,omitempty"`        // tasks of the split: seeds that are equal modulo tasks start the same one; 0 = every seed is another task
+	Encodes       bool                   `protobuf:"varint,11,opt,name=encodes,proto3" json:"encodes,omitempty"`    // Encode is answered
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -429,6 +430,13 @@ func (x *Spec) GetTasks() uint32 {
 		return x.Tasks
 	}
 	return 0
+}
+
+func (x *Spec) GetEncodes() bool {
+	if x != nil {
+		return x.Encodes
+	}
+	return false
 }
 
 // Batch is one operation for every slot, one column per field. Numbers are
@@ -921,6 +929,123 @@ func (x *RestoreReply) GetFault() *Fault {
 	return nil
 }
 
+type EncodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Messages      []string               `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"` // the texts of the call's input, the newest last
+	Answer        string                 `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`     // what the model answered
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EncodeRequest) Reset() {
+	*x = EncodeRequest{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EncodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EncodeRequest) ProtoMessage() {}
+
+func (x *EncodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EncodeRequest.ProtoReflect.Descriptor instead.
+func (*EncodeRequest) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *EncodeRequest) GetMessages() []string {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *EncodeRequest) GetAnswer() string {
+	if x != nil {
+		return x.Answer
+	}
+	return ""
+}
+
+type EncodeReply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The observation, as the reply to a reset of one slot: anchor, features and
+	// mask count.
+	Observation *BatchReply `protobuf:"bytes,1,opt,name=observation,proto3" json:"observation,omitempty"`
+	Action      int32       `protobuf:"zigzag32,2,opt,name=action,proto3" json:"action,omitempty"` // index of the answer's action; -1 = the host looks for its name in the answer
+	// Set = no observation. With boundary data and kind refused, the call is not
+	// one of this environment's, and what says why in a few words that many calls
+	// share: it is counted by them.
+	Fault         *Fault `protobuf:"bytes,3,opt,name=fault,proto3" json:"fault,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EncodeReply) Reset() {
+	*x = EncodeReply{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EncodeReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EncodeReply) ProtoMessage() {}
+
+func (x *EncodeReply) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EncodeReply.ProtoReflect.Descriptor instead.
+func (*EncodeReply) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *EncodeReply) GetObservation() *BatchReply {
+	if x != nil {
+		return x.Observation
+	}
+	return nil
+}
+
+func (x *EncodeReply) GetAction() int32 {
+	if x != nil {
+		return x.Action
+	}
+	return 0
+}
+
+func (x *EncodeReply) GetFault() *Fault {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
 type RenderRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Slot          uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
@@ -930,7 +1055,7 @@ type RenderRequest struct {
 
 func (x *RenderRequest) Reset() {
 	*x = RenderRequest{}
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[12]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +1067,7 @@ func (x *RenderRequest) String() string {
 func (*RenderRequest) ProtoMessage() {}
 
 func (x *RenderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[12]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +1080,7 @@ func (x *RenderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenderRequest.ProtoReflect.Descriptor instead.
 func (*RenderRequest) Descriptor() ([]byte, []int) {
-	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{12}
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RenderRequest) GetSlot() uint32 {
@@ -975,7 +1100,7 @@ type RenderReply struct {
 
 func (x *RenderReply) Reset() {
 	*x = RenderReply{}
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[13]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1112,7 @@ func (x *RenderReply) String() string {
 func (*RenderReply) ProtoMessage() {}
 
 func (x *RenderReply) ProtoReflect() protoreflect.Message {
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[13]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1125,7 @@ func (x *RenderReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenderReply.ProtoReflect.Descriptor instead.
 func (*RenderReply) Descriptor() ([]byte, []int) {
-	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{13}
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RenderReply) GetText() string {
@@ -1025,7 +1150,7 @@ type WhereRequest struct {
 
 func (x *WhereRequest) Reset() {
 	*x = WhereRequest{}
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[14]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1162,7 @@ func (x *WhereRequest) String() string {
 func (*WhereRequest) ProtoMessage() {}
 
 func (x *WhereRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[14]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1175,7 @@ func (x *WhereRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhereRequest.ProtoReflect.Descriptor instead.
 func (*WhereRequest) Descriptor() ([]byte, []int) {
-	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{14}
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{16}
 }
 
 type WhereReply struct {
@@ -1065,7 +1190,7 @@ type WhereReply struct {
 
 func (x *WhereReply) Reset() {
 	*x = WhereReply{}
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[15]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1202,7 @@ func (x *WhereReply) String() string {
 func (*WhereReply) ProtoMessage() {}
 
 func (x *WhereReply) ProtoReflect() protoreflect.Message {
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[15]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1215,7 @@ func (x *WhereReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhereReply.ProtoReflect.Descriptor instead.
 func (*WhereReply) Descriptor() ([]byte, []int) {
-	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{15}
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WhereReply) GetBusy() bool {
@@ -1142,7 +1267,7 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x0eConfigureReply\x12)\n" +
 	"\x04spec\x18\x01 \x01(\v2\x15.merit.plugin.v1.SpecR\x04spec\x12,\n" +
 	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\x12\x12\n" +
-	"\x04lane\x18\x03 \x01(\bR\x04lane\"\x88\x02\n" +
+	"\x04lane\x18\x03 \x01(\bR\x04lane\"\xa2\x02\n" +
 	"\x04Spec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
@@ -1154,7 +1279,8 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x05tools\x18\b \x01(\fR\x05tools\x12\x1c\n" +
 	"\tsnapshots\x18\t \x01(\bR\tsnapshots\x12\x14\n" +
 	"\x05tasks\x18\n" +
-	" \x01(\rR\x05tasks\"\x98\x01\n" +
+	" \x01(\rR\x05tasks\x12\x18\n" +
+	"\aencodes\x18\v \x01(\bR\aencodes\"\x98\x01\n" +
 	"\x05Batch\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\fR\x02op\x12\x16\n" +
@@ -1193,7 +1319,14 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\fR\x05state\"<\n" +
 	"\fRestoreReply\x12,\n" +
-	"\x05fault\x18\x01 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"#\n" +
+	"\x05fault\x18\x01 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"C\n" +
+	"\rEncodeRequest\x12\x1a\n" +
+	"\bmessages\x18\x01 \x03(\tR\bmessages\x12\x16\n" +
+	"\x06answer\x18\x02 \x01(\tR\x06answer\"\x92\x01\n" +
+	"\vEncodeReply\x12=\n" +
+	"\vobservation\x18\x01 \x01(\v2\x1b.merit.plugin.v1.BatchReplyR\vobservation\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\x11R\x06action\x12,\n" +
+	"\x05fault\x18\x03 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"#\n" +
 	"\rRenderRequest\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\"O\n" +
 	"\vRenderReply\x12\x12\n" +
@@ -1208,7 +1341,7 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\btogether\x18\x04 \x01(\bR\btogether*6\n" +
 	"\x0fFeatureEncoding\x12\x10\n" +
 	"\fFEATURES_F32\x10\x00\x12\x11\n" +
-	"\rFEATURES_BITS\x10\x012\x90\x04\n" +
+	"\rFEATURES_BITS\x10\x012\xd8\x04\n" +
 	"\vEnvironment\x12J\n" +
 	"\bDescribe\x12 .merit.plugin.v1.DescribeRequest\x1a\x1c.merit.plugin.v1.Description\x12O\n" +
 	"\tConfigure\x12!.merit.plugin.v1.ConfigureRequest\x1a\x1f.merit.plugin.v1.ConfigureReply\x12>\n" +
@@ -1216,7 +1349,8 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReply\x12C\n" +
 	"\x05Where\x12\x1d.merit.plugin.v1.WhereRequest\x1a\x1b.merit.plugin.v1.WhereReply\x12L\n" +
 	"\bSnapshot\x12 .merit.plugin.v1.SnapshotRequest\x1a\x1e.merit.plugin.v1.SnapshotReply\x12I\n" +
-	"\aRestore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReplyB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3"
+	"\aRestore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReply\x12F\n" +
+	"\x06Encode\x12\x1e.merit.plugin.v1.EncodeRequest\x1a\x1c.merit.plugin.v1.EncodeReplyB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_environment_proto_rawDescOnce sync.Once
@@ -1231,7 +1365,7 @@ func file_merit_plugin_v1_environment_proto_rawDescGZIP() []byte {
 }
 
 var file_merit_plugin_v1_environment_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_merit_plugin_v1_environment_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_merit_plugin_v1_environment_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_merit_plugin_v1_environment_proto_goTypes = []any{
 	(FeatureEncoding)(0),     // 0: merit.plugin.v1.FeatureEncoding
 	(*DescribeRequest)(nil),  // 1: merit.plugin.v1.DescribeRequest
@@ -1246,40 +1380,46 @@ var file_merit_plugin_v1_environment_proto_goTypes = []any{
 	(*SnapshotReply)(nil),    // 10: merit.plugin.v1.SnapshotReply
 	(*RestoreRequest)(nil),   // 11: merit.plugin.v1.RestoreRequest
 	(*RestoreReply)(nil),     // 12: merit.plugin.v1.RestoreReply
-	(*RenderRequest)(nil),    // 13: merit.plugin.v1.RenderRequest
-	(*RenderReply)(nil),      // 14: merit.plugin.v1.RenderReply
-	(*WhereRequest)(nil),     // 15: merit.plugin.v1.WhereRequest
-	(*WhereReply)(nil),       // 16: merit.plugin.v1.WhereReply
-	(*Fault)(nil),            // 17: merit.plugin.v1.Fault
+	(*EncodeRequest)(nil),    // 13: merit.plugin.v1.EncodeRequest
+	(*EncodeReply)(nil),      // 14: merit.plugin.v1.EncodeReply
+	(*RenderRequest)(nil),    // 15: merit.plugin.v1.RenderRequest
+	(*RenderReply)(nil),      // 16: merit.plugin.v1.RenderReply
+	(*WhereRequest)(nil),     // 17: merit.plugin.v1.WhereRequest
+	(*WhereReply)(nil),       // 18: merit.plugin.v1.WhereReply
+	(*Fault)(nil),            // 19: merit.plugin.v1.Fault
 }
 var file_merit_plugin_v1_environment_proto_depIdxs = []int32{
 	5,  // 0: merit.plugin.v1.ConfigureReply.spec:type_name -> merit.plugin.v1.Spec
-	17, // 1: merit.plugin.v1.ConfigureReply.fault:type_name -> merit.plugin.v1.Fault
+	19, // 1: merit.plugin.v1.ConfigureReply.fault:type_name -> merit.plugin.v1.Fault
 	0,  // 2: merit.plugin.v1.BatchReply.feature_encoding:type_name -> merit.plugin.v1.FeatureEncoding
 	8,  // 3: merit.plugin.v1.BatchReply.events:type_name -> merit.plugin.v1.Event
-	17, // 4: merit.plugin.v1.BatchReply.fault:type_name -> merit.plugin.v1.Fault
-	17, // 5: merit.plugin.v1.SnapshotReply.fault:type_name -> merit.plugin.v1.Fault
-	17, // 6: merit.plugin.v1.RestoreReply.fault:type_name -> merit.plugin.v1.Fault
-	17, // 7: merit.plugin.v1.RenderReply.fault:type_name -> merit.plugin.v1.Fault
-	1,  // 8: merit.plugin.v1.Environment.Describe:input_type -> merit.plugin.v1.DescribeRequest
-	3,  // 9: merit.plugin.v1.Environment.Configure:input_type -> merit.plugin.v1.ConfigureRequest
-	6,  // 10: merit.plugin.v1.Environment.Run:input_type -> merit.plugin.v1.Batch
-	13, // 11: merit.plugin.v1.Environment.Render:input_type -> merit.plugin.v1.RenderRequest
-	15, // 12: merit.plugin.v1.Environment.Where:input_type -> merit.plugin.v1.WhereRequest
-	9,  // 13: merit.plugin.v1.Environment.Snapshot:input_type -> merit.plugin.v1.SnapshotRequest
-	11, // 14: merit.plugin.v1.Environment.Restore:input_type -> merit.plugin.v1.RestoreRequest
-	2,  // 15: merit.plugin.v1.Environment.Describe:output_type -> merit.plugin.v1.Description
-	4,  // 16: merit.plugin.v1.Environment.Configure:output_type -> merit.plugin.v1.ConfigureReply
-	7,  // 17: merit.plugin.v1.Environment.Run:output_type -> merit.plugin.v1.BatchReply
-	14, // 18: merit.plugin.v1.Environment.Render:output_type -> merit.plugin.v1.RenderReply
-	16, // 19: merit.plugin.v1.Environment.Where:output_type -> merit.plugin.v1.WhereReply
-	10, // 20: merit.plugin.v1.Environment.Snapshot:output_type -> merit.plugin.v1.SnapshotReply
-	12, // 21: merit.plugin.v1.Environment.Restore:output_type -> merit.plugin.v1.RestoreReply
-	15, // [15:22] is the sub-list for method output_type
-	8,  // [8:15] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	19, // 4: merit.plugin.v1.BatchReply.fault:type_name -> merit.plugin.v1.Fault
+	19, // 5: merit.plugin.v1.SnapshotReply.fault:type_name -> merit.plugin.v1.Fault
+	19, // 6: merit.plugin.v1.RestoreReply.fault:type_name -> merit.plugin.v1.Fault
+	7,  // 7: merit.plugin.v1.EncodeReply.observation:type_name -> merit.plugin.v1.BatchReply
+	19, // 8: merit.plugin.v1.EncodeReply.fault:type_name -> merit.plugin.v1.Fault
+	19, // 9: merit.plugin.v1.RenderReply.fault:type_name -> merit.plugin.v1.Fault
+	1,  // 10: merit.plugin.v1.Environment.Describe:input_type -> merit.plugin.v1.DescribeRequest
+	3,  // 11: merit.plugin.v1.Environment.Configure:input_type -> merit.plugin.v1.ConfigureRequest
+	6,  // 12: merit.plugin.v1.Environment.Run:input_type -> merit.plugin.v1.Batch
+	15, // 13: merit.plugin.v1.Environment.Render:input_type -> merit.plugin.v1.RenderRequest
+	17, // 14: merit.plugin.v1.Environment.Where:input_type -> merit.plugin.v1.WhereRequest
+	9,  // 15: merit.plugin.v1.Environment.Snapshot:input_type -> merit.plugin.v1.SnapshotRequest
+	11, // 16: merit.plugin.v1.Environment.Restore:input_type -> merit.plugin.v1.RestoreRequest
+	13, // 17: merit.plugin.v1.Environment.Encode:input_type -> merit.plugin.v1.EncodeRequest
+	2,  // 18: merit.plugin.v1.Environment.Describe:output_type -> merit.plugin.v1.Description
+	4,  // 19: merit.plugin.v1.Environment.Configure:output_type -> merit.plugin.v1.ConfigureReply
+	7,  // 20: merit.plugin.v1.Environment.Run:output_type -> merit.plugin.v1.BatchReply
+	16, // 21: merit.plugin.v1.Environment.Render:output_type -> merit.plugin.v1.RenderReply
+	18, // 22: merit.plugin.v1.Environment.Where:output_type -> merit.plugin.v1.WhereReply
+	10, // 23: merit.plugin.v1.Environment.Snapshot:output_type -> merit.plugin.v1.SnapshotReply
+	12, // 24: merit.plugin.v1.Environment.Restore:output_type -> merit.plugin.v1.RestoreReply
+	14, // 25: merit.plugin.v1.Environment.Encode:output_type -> merit.plugin.v1.EncodeReply
+	18, // [18:26] is the sub-list for method output_type
+	10, // [10:18] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_merit_plugin_v1_environment_proto_init() }
@@ -1294,7 +1434,7 @@ func file_merit_plugin_v1_environment_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_merit_plugin_v1_environment_proto_rawDesc), len(file_merit_plugin_v1_environment_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,6 +19,7 @@ type EnvironmentServer interface {
 	Where(context.Context, *WhereRequest) (*WhereReply, error)
 	Snapshot(context.Context, *SnapshotRequest) (*SnapshotReply, error)
 	Restore(context.Context, *RestoreRequest) (*RestoreReply, error)
+	Encode(context.Context, *EncodeRequest) (*EncodeReply, error)
 }
 
 // PolicyServer serves the calls of policy.proto, which documents them.
@@ -47,6 +48,7 @@ var environmentService = grpc.ServiceDesc{
 		unary(environment, "Where", EnvironmentServer.Where),
 		unary(environment, "Snapshot", EnvironmentServer.Snapshot),
 		unary(environment, "Restore", EnvironmentServer.Restore),
+		unary(environment, "Encode", EnvironmentServer.Encode),
 	},
 	Streams:  []grpc.StreamDesc{both("Run", EnvironmentServer.Run)},
 	Metadata: "merit/plugin/v1/environment.proto",
@@ -131,6 +133,11 @@ func (UnimplementedEnvironmentServer) Restore(context.Context, *RestoreRequest) 
 	return none[RestoreReply]("Restore")
 }
 
+// Encode implements EnvironmentServer.
+func (UnimplementedEnvironmentServer) Encode(context.Context, *EncodeRequest) (*EncodeReply, error) {
+	return none[EncodeReply]("Encode")
+}
+
 // client calls a service behind a connection.
 type client struct {
 	conn grpc.ClientConnInterface
@@ -191,6 +198,11 @@ func (c EnvironmentClient) Snapshot(ctx context.Context, in *SnapshotRequest) (*
 // Restore restores a state.
 func (c EnvironmentClient) Restore(ctx context.Context, in *RestoreRequest) (*RestoreReply, error) {
 	return call[RestoreReply](ctx, c.client, environment, "Restore", in)
+}
+
+// Encode reads a recorded call.
+func (c EnvironmentClient) Encode(ctx context.Context, in *EncodeRequest) (*EncodeReply, error) {
+	return call[EncodeReply](ctx, c.client, environment, "Encode", in)
 }
 
 // PolicyClient calls a policy.

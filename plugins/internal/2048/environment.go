@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
+	"github.com/merit-rl/merit/plugins/internal/rows"
 	"github.com/merit-rl/merit/sdk/plugin"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )
@@ -41,6 +43,32 @@ func (e *environment) Spec() plugin.Spec { return e.spec }
 // NewSlot implements plugin.Environment.
 func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }
 
+// Encode implements plugin.Encoder: the newest message shows the board as a slot does, with
+// any words before and after it.
+func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (int, error) {
+	g, err := grid.Parse(strings.Join(rows.Last(rows.Newest(messages), ".0123456789"), "\n"))
+	if err != nil {
+		return 0, turn.Refuse("the newest message shows no board of 16 tiles")
+	}
+	if !e.show(turn, g) {
+		return 0, turn.Refuse("no move is left on the board")
+	}
+	return -1, nil
+}
+
+// show reports whether a move is left.
+func (e *environment) show(turn *plugin.Turn, g grid.Grid) bool {
+	turn.Anchor = g.Append(turn.Anchor)
+	if turn.Features != nil {
+		last := e.options.Planes - 1
+		for cell := range grid.Cells {
+			turn.Features[min(g.Tile(cell), last)*grid.Cells+cell] = 1
+		}
+	}
+	clear(turn.Mask)
+	return e.tables.Legal(g, turn.Mask)
+}
+
 // slot is one game.
 type slot struct {
 	env    *environment
@@ -60,7 +88,7 @@ func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
 		return err
 	}
 	*s = slot{env: s.env, grid: start, random: r}
-	s.show(turn)
+	s.env.show(turn, s.grid)
 	return nil
 }
 
@@ -76,7 +104,7 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	}
 	won := points > 0 && moved.Largest() >= s.env.goal
 	turn.Reward = s.env.reward(points, won)
-	stuck := !s.show(turn)
+	stuck := !s.env.show(turn, s.grid)
 	turn.Terminated = won || stuck
 	turn.Truncated = !turn.Terminated && s.steps == s.env.spec.MaxSteps
 	if turn.Terminated || turn.Truncated {
@@ -98,19 +126,6 @@ func (e *environment) reward(points int, won bool) float64 {
 		return e.options.Scale
 	}
 	return 0
-}
-
-// show reports whether a move is left.
-func (s *slot) show(turn *plugin.Turn) bool {
-	turn.Anchor = s.grid.Append(turn.Anchor)
-	if turn.Features != nil {
-		last := s.env.options.Planes - 1
-		for cell := range grid.Cells {
-			turn.Features[min(s.grid.Tile(cell), last)*grid.Cells+cell] = 1
-		}
-	}
-	clear(turn.Mask)
-	return s.env.tables.Legal(s.grid, turn.Mask)
 }
 
 // String draws the board with its score.

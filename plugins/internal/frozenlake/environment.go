@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/plugins/internal/frozenlake/internal/lake"
+	"github.com/merit-rl/merit/plugins/internal/rows"
 	"github.com/merit-rl/merit/sdk/plugin"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )
@@ -51,6 +52,27 @@ func (e *environment) Spec() plugin.Spec { return e.spec }
 // NewSlot implements plugin.Environment.
 func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }
 
+// Encode implements plugin.Encoder: the newest message shows the lake as a slot does, with
+// any words before and after it.
+func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (int, error) {
+	l, at := lake.Read(rows.Last(rows.Newest(messages), lake.Shown))
+	if l == nil {
+		return 0, turn.Refuse("the newest message shows no lake with the player on the ice")
+	}
+	if height, width := e.source.sides(); l.Rows > height || l.Columns > width {
+		return 0, turn.Refuse("the lake is larger than those of the environment's options")
+	}
+	e.show(turn, l, at)
+	return -1, nil
+}
+
+func (e *environment) show(turn *plugin.Turn, l *lake.Lake, at int) {
+	turn.Anchor = l.Append(turn.Anchor, at)
+	if turn.Features != nil {
+		e.fill(turn.Features, e.spec.FeatureShape, l, at)
+	}
+}
+
 // slot is one crossing.
 type slot struct {
 	env    *environment
@@ -69,7 +91,7 @@ func (s *slot) Reset(seed uint64, turn *plugin.Turn) (err error) {
 		return err
 	}
 	s.at, s.steps, s.slips = s.course.Begin, 0, random.Source(random.Mix(seed))
-	s.show(turn)
+	s.env.show(turn, s.course.Lake, s.at)
 	return nil
 }
 
@@ -96,7 +118,7 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	if turn.Terminated || turn.Truncated {
 		s.report(turn)
 	}
-	s.show(turn)
+	s.env.show(turn, s.course.Lake, s.at)
 	return nil
 }
 
@@ -110,13 +132,6 @@ func (s *slot) report(turn *plugin.Turn) {
 	turn.Metric("optimal_success", s.course.chance)
 	if !s.env.slippery && turn.Reward > 0 {
 		turn.Metric("optimality_gap", float64(s.steps)/float64(s.course.Shortest)-1)
-	}
-}
-
-func (s *slot) show(turn *plugin.Turn) {
-	turn.Anchor = s.course.Append(turn.Anchor, s.at)
-	if turn.Features != nil {
-		s.env.fill(turn.Features, s.env.spec.FeatureShape, s.course.Lake, s.at)
 	}
 }
 

@@ -3,6 +3,7 @@ package sokoban
 import (
 	"fmt"
 
+	"github.com/merit-rl/merit/plugins/internal/rows"
 	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/board"
 	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/observe"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -75,6 +76,27 @@ func (e *environment) level(seed uint64) (*level, error) {
 	return l, nil
 }
 
+// Encode implements plugin.Encoder: the newest message shows the board as a slot does, with
+// any words before and after it.
+func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (int, error) {
+	b, problems := board.Parse(rows.Last(rows.Newest(messages), board.Shown))
+	if problems != nil {
+		return 0, turn.Refuse("the newest message shows no unsolved board")
+	}
+	if height, width := e.source.Sides(); b.Height() > height || b.Width() > width {
+		return 0, turn.Refuse("the board is larger than those of the environment's options")
+	}
+	e.show(turn, b)
+	return -1, nil
+}
+
+func (e *environment) show(turn *plugin.Turn, b *board.Board) {
+	turn.Anchor = append(turn.Anchor, b.Text()...)
+	if turn.Features != nil {
+		e.view.Fill(turn.Features, e.spec.FeatureShape, b)
+	}
+}
+
 // slot is one game.
 type slot struct {
 	env     *environment
@@ -93,7 +115,7 @@ func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
 	}
 	s.board.Set(&level.Board)
 	s.optimum, s.steps = level.optimum, 0
-	s.show(turn)
+	s.env.show(turn, &s.board)
 	return nil
 }
 
@@ -111,7 +133,7 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	if turn.Terminated || turn.Truncated {
 		s.report(turn)
 	}
-	s.show(turn)
+	s.env.show(turn, &s.board)
 	return nil
 }
 
@@ -125,13 +147,6 @@ func (s *slot) report(turn *plugin.Turn) {
 	turn.Metric("solved", 1)
 	if s.optimum > 0 {
 		turn.Metric("optimality_gap", float64(s.steps)/float64(s.optimum)-1)
-	}
-}
-
-func (s *slot) show(turn *plugin.Turn) {
-	turn.Anchor = append(turn.Anchor, s.board.Text()...)
-	if turn.Features != nil {
-		s.env.view.Fill(turn.Features, s.env.spec.FeatureShape, &s.board)
 	}
 }
 

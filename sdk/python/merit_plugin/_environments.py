@@ -39,7 +39,8 @@ class Service:
     def handler(self) -> grpc.GenericRpcHandler:
         unary = {"Describe": (pb.DescribeRequest, self.describe), "Configure": (pb.ConfigureRequest, self.configure),
                  "Render": (pb.RenderRequest, self.render), "Where": (pb.WhereRequest, self.where),
-                 "Snapshot": (pb.SnapshotRequest, self.snapshot), "Restore": (pb.RestoreRequest, self.restore)}
+                 "Snapshot": (pb.SnapshotRequest, self.snapshot), "Restore": (pb.RestoreRequest, self.restore),
+                 "Encode": (pb.EncodeRequest, self.encode)}
         methods = {
             name: grpc.unary_unary_rpc_method_handler(call, taken.FromString, lambda m: m.SerializeToString()) for name, (taken, call) in unary.items()
         }
@@ -120,7 +121,7 @@ class Service:
         return pb.Spec(
             name=self._described.name, version=self._described.version, slots=slots, actions=list(d.actions),
             feature_shape=list(d.feature_shape), max_steps=d.max_steps, system=d.system, tools=json.dumps(list(d.tools)).encode() if d.tools else b"",
-            tasks=d.tasks, snapshots=getattr(type(d), "snapshot", None) not in (None, Environment.snapshot, Vector.snapshot),
+            tasks=d.tasks, snapshots=_offers(d, "snapshot"), encodes=_offers(d, "encode"),
         )
 
     def run(self, batches: Iterator[bytes], context: Any) -> Iterator[bytes]:
@@ -157,6 +158,13 @@ class Service:
 
         return self._do(lambda: _answered(put_back, pb.RestoreReply))
 
+    def encode(self, m: pb.EncodeRequest, _context: Any) -> pb.EncodeReply:
+        def read() -> pb.EncodeReply:
+            parts, action = self._configured().encode(list(m.messages), m.answer)
+            return pb.EncodeReply(observation=pb.BatchReply.FromString(b"".join(parts)), action=action)
+
+        return self._do(lambda: _answered(read, pb.EncodeReply))
+
     def where(self, _m: Any, _context: Any) -> pb.WhereReply:
         slots = self._slots
         if slots is None or not self._busy:
@@ -188,6 +196,11 @@ class Service:
             os._exit(1)
         self._busy = False
         return answer
+
+
+def _offers(d: Described, name: str) -> bool:
+    """Whether the author wrote an optional method."""
+    return getattr(type(d), name, None) not in (None, getattr(Environment, name), getattr(Vector, name))
 
 
 def _answered(call: Callable, reply: type) -> Any:

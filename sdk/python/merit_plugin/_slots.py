@@ -39,7 +39,7 @@ class Slots:
         batch = columns.Batch(raw, len(slots), actions)
         chosen = columns.ints("i", batch.actions) if actions else None
         said, seeds = iter(batch.texts), iter(columns.ints("Q", batch.seeds))
-        rows = _Rows(batch, self._width, self._all)
+        rows = _Rows(batch.want_text, batch.want_features, self._width, self._all)
         turn = Turn(batch.want_text, batch.want_features)
         for i, op in enumerate(batch.ops):
             if op == columns.SKIP:
@@ -67,6 +67,9 @@ class Slots:
                 rows.fail(i, why(e, self._mourned))
         return rows.reply(batch.seq)
 
+    def encode(self, messages: list[str], answer: str) -> tuple[list[Any], int]:
+        return encoded(self._slots[0], messages, answer)
+
     def render(self, slot: int) -> str:
         return self._slots[slot].render()
 
@@ -83,12 +86,32 @@ class Slots:
             slot.close()
 
 
+def encoded(environment: Any, messages: list[str], answer: str) -> tuple[list[Any], int]:
+    """The observation of a recorded call, as the parts of a BatchReply of one slot,
+    and its action; −1 lets the host look for it."""
+    turn, names = Turn(wants_text=False), list(environment.actions)
+    action = environment.encode(messages, answer, turn)
+    if isinstance(action, str):
+        if action not in names:
+            raise ValueError(f"encode returned {action!r}, which is not one of {names}")
+        action = names.index(action)
+    action = -1 if action is None else int(action)
+    if not -1 <= action < len(names):
+        raise ValueError(f"encode returned action {action} of {len(names)}")
+    if not turn.anchor:
+        raise ValueError("encode set no anchor; call turn.refuse for a call of another environment")
+    rows = _Rows(False, True, features(environment), b"\1" * len(names))
+    if rows.add(0, columns.RESET, turn) != LIVE:
+        raise ValueError("encode set the end of an episode")
+    return rows.reply(0), action
+
+
 class _Rows:
     """What the slots said, as columns."""
 
-    def __init__(self, batch: columns.Batch, width: int, all: bytes):
-        self._batch, self._all = batch, all
-        self._size = 4 * width if batch.want_features else 0
+    def __init__(self, want_text: bool, want_features: bool, width: int, all: bytes):
+        self._want_text, self._all = want_text, all
+        self._size = 4 * width if want_features else 0
         self._anchors: list[bytes] = []
         self._texts: list[bytes] = []
         self._features: list[bytes] = []
@@ -128,7 +151,7 @@ class _Rows:
 
     def reply(self, seq: int) -> list[Any]:
         return columns.reply(
-            seq, columns.arena(self._anchors), columns.arena(self._texts) if self._batch.want_text else None, b"".join(self._features),
+            seq, columns.arena(self._anchors), columns.arena(self._texts) if self._want_text else None, b"".join(self._features),
             b"".join(self._masks), columns.little(self._rewards), self._flags, self._events,
         )
 

@@ -52,6 +52,10 @@ class Observations:
         elif not _says(space):
             self.shape = (spaces.flatdim(space),)
 
+    def holds(self, seen: Any) -> bool:
+        """Whether something has the form of an observation."""
+        return bool(self._space.contains(seen))
+
     def anchor(self, seen: Any) -> str:
         """The observation as text: equal if and only if it is equal when numbers
         that are not whole are rounded to so many decimals."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _columns as columns
-from ._slots import FAULTY, LIVE, OVER, UNREADY
+from ._slots import FAULTY, LIVE, OVER, UNREADY, encoded
 from .environment import Vector
 from .fault import Fault
 from .turns import Turns
@@ -95,6 +95,9 @@ class Slots:
             for slot, count in Counter(e[0] for e in turns.events).items():
                 if count > columns.MAX_EVENTS:
                     turns.fail(slot, f"ValueError: {count} tool results, infos and metrics in one turn, at most {columns.MAX_EVENTS}")
+
+    def encode(self, messages: list[str], answer: str) -> tuple[list[Any], int]:
+        return encoded(self._vector, messages, answer)
 
     def render(self, slot: int) -> str:
         return self._vector.render(slot)

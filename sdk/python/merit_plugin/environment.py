@@ -31,7 +31,8 @@ class Environment(Described):
     mutable state with the others. What it raises breaks this slot only, and Merit
     hears why. All slots are called one at a time, in the process's main thread.
 
-    A slot that can be put back has snapshot and restore, too.
+    A slot that can be put back has snapshot and restore, too. An environment that
+    reads recorded calls has encode.
     """
 
     def __init__(self, options: Any, split: str):
@@ -60,6 +61,15 @@ class Environment(Described):
     def restore(self, state: bytes) -> None:
         """Puts the slot, perhaps of another process, back to a snapshot: from
         here on it answers the same actions as after that."""
+        raise NotImplementedError
+
+    def encode(self, messages: Sequence[str], answer: str, turn: Turn) -> int | str | None:
+        """Reads a recorded call of a model that played the environment as text: sets
+        turn.anchor, turn.features and turn.mask to what reset or step would have
+        set. messages are the texts of the call's input, the newest last. Returns
+        the action in the answer: its index or its name, or None to let Merit look
+        for a name in it. It calls turn.refuse for a call of something else, and
+        changes nothing of the slot."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -95,6 +105,10 @@ class Vector(Described):
 
     def restore(self, slot: int, state: bytes) -> None:
         """See Environment.restore."""
+        raise NotImplementedError
+
+    def encode(self, messages: Sequence[str], answer: str, turn: Turn) -> int | str | None:
+        """See Environment.encode. It gets a Turn, of one slot."""
         raise NotImplementedError
 
     def close(self) -> None:

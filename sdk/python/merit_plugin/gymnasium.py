@@ -36,6 +36,18 @@ class Wrapping:
     decimals: int = 3
     text: Callable[[Any], str] | None = None
     system: str = ""
+    encode: Callable[[str], Any] | None = None
+
+    def encoded(self, observations: Observations, messages: Any, turn: Any) -> None:
+        """Sets the observation that the newest message says."""
+        assert self.encode is not None
+        seen = self.encode(messages[-1] if messages else "")
+        if seen is None:
+            turn.refuse("the text is not an observation")
+        if not observations.holds(seen):
+            raise ValueError(f"encode returned {seen!r}, which is not in the observation space")
+        turn.anchor = observations.anchor(seen)
+        turn.features = observations.features(seen) if observations.shape else None
 
     def describe(self, into: Any, env: Any, action_space: Any, observation_space: Any) -> tuple[Actions, Observations]:
         actions, observations = Actions(action_space, self.actions), Observations(observation_space, self.decimals)
@@ -47,6 +59,7 @@ class Wrapping:
 def serve(
     make: str | Callable[..., Any], *, name: str = "", version: str = "", summary: str = "", options: type | None = None,
     vector: bool = False, actions: tuple[str, ...] | None = None, decimals: int = 3, text: Callable[[Any], str] | None = None, system: str = "",
+    encode: Callable[[str], Any] | None = None,
 ) -> None:
     """Serves a Gymnasium environment: its id, or a function that makes it.
 
@@ -55,14 +68,15 @@ def serve(
     the number of slots and these arguments; it must not reset by itself. actions
     are names for those of a Discrete space, decimals are those of numbers in
     anchors, text is what a reader sees of an observation (otherwise the anchor),
-    system opens every conversation.
+    system opens every conversation. encode turns the text of a recorded call back
+    into an observation, or returns None if it is none.
     """
     if isinstance(make, str):
         title, make = make, maker(make, vector)
     else:
         title = name
     short, _, number = title.rpartition("/")[2].partition("-v")
-    wrapping = Wrapping(make, actions, decimals, text, system)
+    wrapping = Wrapping(make, actions, decimals, text, system, encode)
     _serve(
         wrapped(Together if vector else Single, wrapping), name=name or re.sub(r"\W+", "-", short).lower(),
         version=version or f"{number or 0}+gymnasium{gymnasium.__version__}", summary=summary or f"{title} of Gymnasium.", options=options,
@@ -219,7 +233,10 @@ def maker(id: str, vector: bool) -> Callable[..., Any]:
 
 
 def wrapped(kind: type, wrapping: Wrapping) -> type:
-    return type(kind.__name__, (kind,), {"wrapping": wrapping})
+    members: dict[str, Any] = {"wrapping": wrapping}
+    if wrapping.encode is not None:
+        members["encode"] = lambda self, messages, _answer, turn: wrapping.encoded(self._observations, messages, turn)
+    return type(kind.__name__, (kind,), members)
 
 
 def _made(make: Callable[..., Any], options: Any, *slots: int) -> Any:

@@ -6,9 +6,10 @@ import json
 import re
 from array import array
 from math import isfinite
-from typing import Any, Iterable
+from typing import Any, Iterable, NoReturn
 
 from . import _columns as columns
+from .fault import Fault
 
 METRIC = re.compile(r"[A-Za-z0-9_]{1,256}")
 
@@ -68,6 +69,11 @@ class Turn:
         if self.text is None:
             self.text = text
         self._say("task", "", task)
+
+    def refuse(self, why: str) -> NoReturn:
+        """Ends encode for a recorded call that is not one of this environment. why is
+        a few words that many calls share: Merit counts the calls by it."""
+        raise Fault(why, boundary="data", kind="refused")
 
     def _say(self, kind: str, name: str, message: str) -> None:
         if self._events is None:

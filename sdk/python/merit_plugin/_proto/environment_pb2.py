@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 from . import fault_pb2 as merit_dot_plugin_dot_v1_dot_fault__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!merit/plugin/v1/environment.proto\x12\x0fmerit.plugin.v1\x1a\x1bmerit/plugin/v1/fault.proto\"#\n\x0f\x44\x65scribeRequest\x12\x10\n\x08protocol\x18\x01 \x01(\r\"`\n\x0b\x44\x65scription\x12\x10\n\x08protocol\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0f\n\x07summary\x18\x04 \x01(\t\x12\x0f\n\x07options\x18\x05 \x01(\x0c\"O\n\x10\x43onfigureRequest\x12\r\n\x05slots\x18\x01 \x01(\r\x12\r\n\x05split\x18\x02 \x01(\t\x12\x0f\n\x07options\x18\x03 \x01(\x0c\x12\x0c\n\x04lane\x18\x04 \x01(\t\"j\n\x0e\x43onfigureReply\x12#\n\x04spec\x18\x01 \x01(\x0b\x32\x15.merit.plugin.v1.Spec\x12%\n\x05\x66\x61ult\x18\x02 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\x12\x0c\n\x04lane\x18\x03 \x01(\x08\"\xb0\x01\n\x04Spec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\r\n\x05slots\x18\x03 \x01(\r\x12\x0f\n\x07\x61\x63tions\x18\x04 \x03(\t\x12\x15\n\rfeature_shape\x18\x05 \x03(\r\x12\x11\n\tmax_steps\x18\x06 \x01(\r\x12\x0e\n\x06system\x18\x07 \x01(\t\x12\r\n\x05tools\x18\x08 \x01(\x0c\x12\x11\n\tsnapshots\x18\t \x01(\x08\x12\r\n\x05tasks\x18\n \x01(\r\"l\n\x05\x42\x61tch\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\n\n\x02op\x18\x02 \x01(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x03 \x01(\x0c\x12\x0c\n\x04text\x18\x04 \x01(\x0c\x12\x10\n\x08text_end\x18\x05 \x01(\x0c\x12\x0c\n\x04seed\x18\x06 \x01(\x0c\x12\x0c\n\x04want\x18\x07 \x01(\r\"\xa7\x02\n\nBatchReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\x0e\n\x06\x61nchor\x18\x02 \x01(\x0c\x12\x12\n\nanchor_end\x18\x03 \x01(\x0c\x12\x0c\n\x04text\x18\x04 \x01(\x0c\x12\x10\n\x08text_end\x18\x05 \x01(\x0c\x12\x10\n\x08\x66\x65\x61tures\x18\x06 \x01(\x0c\x12:\n\x10\x66\x65\x61ture_encoding\x18\x07 \x01(\x0e\x32 .merit.plugin.v1.FeatureEncoding\x12\x0c\n\x04mask\x18\x08 \x01(\x0c\x12\x0e\n\x06reward\x18\t \x01(\x0c\x12\r\n\x05\x66lags\x18\n \x01(\x0c\x12&\n\x06\x65vents\x18\x0b \x03(\x0b\x32\x16.merit.plugin.v1.Event\x12%\n\x05\x66\x61ult\x18\x0c \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"B\n\x05\x45vent\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x1f\n\x0fSnapshotRequest\x12\x0c\n\x04slot\x18\x01 \x01(\r\"E\n\rSnapshotReply\x12\r\n\x05state\x18\x01 \x01(\x0c\x12%\n\x05\x66\x61ult\x18\x02 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"-\n\x0eRestoreRequest\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\r\n\x05state\x18\x02 \x01(\x0c\"5\n\x0cRestoreReply\x12%\n\x05\x66\x61ult\x18\x01 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"\x1d\n\rRenderRequest\x12\x0c\n\x04slot\x18\x01 \x01(\r\"B\n\x0bRenderReply\x12\x0c\n\x04text\x18\x01 \x01(\t\x12%\n\x05\x66\x61ult\x18\x02 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"\x0e\n\x0cWhereRequest\"P\n\nWhereReply\x12\x0c\n\x04\x62usy\x18\x01 \x01(\x08\x12\x0c\n\x04slot\x18\x02 \x01(\r\x12\x14\n\x0cmilliseconds\x18\x03 \x01(\x04\x12\x10\n\x08together\x18\x04 \x01(\x08*6\n\x0f\x46\x65\x61tureEncoding\x12\x10\n\x0c\x46\x45\x41TURES_F32\x10\x00\x12\x11\n\rFEATURES_BITS\x10\x01\x32\x90\x04\n\x0b\x45nvironment\x12J\n\x08\x44\x65scribe\x12 .merit.plugin.v1.DescribeRequest\x1a\x1c.merit.plugin.v1.Description\x12O\n\tConfigure\x12!.merit.plugin.v1.ConfigureRequest\x1a\x1f.merit.plugin.v1.ConfigureReply\x12>\n\x03Run\x12\x16.merit.plugin.v1.Batch\x1a\x1b.merit.plugin.v1.BatchReply(\x01\x30\x01\x12\x46\n\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReply\x12\x43\n\x05Where\x12\x1d.merit.plugin.v1.WhereRequest\x1a\x1b.merit.plugin.v1.WhereReply\x12L\n\x08Snapshot\x12 .merit.plugin.v1.SnapshotRequest\x1a\x1e.merit.plugin.v1.SnapshotReply\x12I\n\x07Restore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReplyB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!merit/plugin/v1/environment.proto\x12\x0fmerit.plugin.v1\x1a\x1bmerit/plugin/v1/fault.proto\"#\n\x0f\x44\x65scribeRequest\x12\x10\n\x08protocol\x18\x01 \x01(\r\"`\n\x0b\x44\x65scription\x12\x10\n\x08protocol\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0f\n\x07summary\x18\x04 \x01(\t\x12\x0f\n\x07options\x18\x05 \x01(\x0c\"O\n\x10\x43onfigureRequest\x12\r\n\x05slots\x18\x01 \x01(\r\x12\r\n\x05split\x18\x02 \x01(\t\x12\x0f\n\x07options\x18\x03 \x01(\x0c\x12\x0c\n\x04lane\x18\x04 \x01(\t\"j\n\x0e\x43onfigureReply\x12#\n\x04spec\x18\x01 \x01(\x0b\x32\x15.merit.plugin.v1.Spec\x12%\n\x05\x66\x61ult\x18\x02 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\x12\x0c\n\x04lane\x18\x03 \x01(\x08\"\xc1\x01\n\x04Spec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\r\n\x05slots\x18\x03 \x01(\r\x12\x0f\n\x07\x61\x63tions\x18\x04 \x03(\t\x12\x15\n\rfeature_shape\x18\x05 \x03(\r\x12\x11\n\tmax_steps\x18\x06 \x01(\r\x12\x0e\n\x06system\x18\x07 \x01(\t\x12\r\n\x05tools\x18\x08 \x01(\x0c\x12\x11\n\tsnapshots\x18\t \x01(\x08\x12\r\n\x05tasks\x18\n \x01(\r\x12\x0f\n\x07\x65ncodes\x18\x0b \x01(\x08\"l\n\x05\x42\x61tch\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\n\n\x02op\x18\x02 \x01(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x03 \x01(\x0c\x12\x0c\n\x04text\x18\x04 \x01(\x0c\x12\x10\n\x08text_end\x18\x05 \x01(\x0c\x12\x0c\n\x04seed\x18\x06 \x01(\x0c\x12\x0c\n\x04want\x18\x07 \x01(\r\"\xa7\x02\n\nBatchReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\x0e\n\x06\x61nchor\x18\x02 \x01(\x0c\x12\x12\n\nanchor_end\x18\x03 \x01(\x0c\x12\x0c\n\x04text\x18\x04 \x01(\x0c\x12\x10\n\x08text_end\x18\x05 \x01(\x0c\x12\x10\n\x08\x66\x65\x61tures\x18\x06 \x01(\x0c\x12:\n\x10\x66\x65\x61ture_encoding\x18\x07 \x01(\x0e\x32 .merit.plugin.v1.FeatureEncoding\x12\x0c\n\x04mask\x18\x08 \x01(\x0c\x12\x0e\n\x06reward\x18\t \x01(\x0c\x12\r\n\x05\x66lags\x18\n \x01(\x0c\x12&\n\x06\x65vents\x18\x0b \x03(\x0b\x32\x16.merit.plugin.v1.Event\x12%\n\x05\x66\x61ult\x18\x0c \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"B\n\x05\x45vent\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x1f\n\x0fSnapshotRequest\x12\x0c\n\x04slot\x18\x01 \x01(\r\"E\n\rSnapshotReply\x12\r\n\x05state\x18\x01 \x01(\x0c\x12%\n\x05\x66\x61ult\x18\x02 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"-\n\x0eRestoreRequest\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\r\n\x05state\x18\x02 \x01(\x0c\"5\n\x0cRestoreReply\x12%\n\x05\x66\x61ult\x18\x01 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"1\n\rEncodeRequest\x12\x10\n\x08messages\x18\x01 \x03(\t\x12\x0e\n\x06\x61nswer\x18\x02 \x01(\t\"v\n\x0b\x45ncodeReply\x12\x30\n\x0bobservation\x18\x01 \x01(\x0b\x32\x1b.merit.plugin.v1.BatchReply\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\x11\x12%\n\x05\x66\x61ult\x18\x03 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"\x1d\n\rRenderRequest\x12\x0c\n\x04slot\x18\x01 \x01(\r\"B\n\x0bRenderReply\x12\x0c\n\x04text\x18\x01 \x01(\t\x12%\n\x05\x66\x61ult\x18\x02 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\"\x0e\n\x0cWhereRequest\"P\n\nWhereReply\x12\x0c\n\x04\x62usy\x18\x01 \x01(\x08\x12\x0c\n\x04slot\x18\x02 \x01(\r\x12\x14\n\x0cmilliseconds\x18\x03 \x01(\x04\x12\x10\n\x08together\x18\x04 \x01(\x08*6\n\x0f\x46\x65\x61tureEncoding\x12\x10\n\x0c\x46\x45\x41TURES_F32\x10\x00\x12\x11\n\rFEATURES_BITS\x10\x01\x32\xd8\x04\n\x0b\x45nvironment\x12J\n\x08\x44\x65scribe\x12 .merit.plugin.v1.DescribeRequest\x1a\x1c.merit.plugin.v1.Description\x12O\n\tConfigure\x12!.merit.plugin.v1.ConfigureRequest\x1a\x1f.merit.plugin.v1.ConfigureReply\x12>\n\x03Run\x12\x16.merit.plugin.v1.Batch\x1a\x1b.merit.plugin.v1.BatchReply(\x01\x30\x01\x12\x46\n\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReply\x12\x43\n\x05Where\x12\x1d.merit.plugin.v1.WhereRequest\x1a\x1b.merit.plugin.v1.WhereReply\x12L\n\x08Snapshot\x12 .merit.plugin.v1.SnapshotRequest\x1a\x1e.merit.plugin.v1.SnapshotReply\x12I\n\x07Restore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReply\x12\x46\n\x06\x45ncode\x12\x1e.merit.plugin.v1.EncodeRequest\x1a\x1c.merit.plugin.v1.EncodeReplyB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'merit.plugin.v1.environment_pb2', globals())
@@ -22,8 +22,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'Z-github.com/merit-rl/merit/internal/wire/proto'
-  _FEATUREENCODING._serialized_start=1465
-  _FEATUREENCODING._serialized_end=1519
+  _FEATUREENCODING._serialized_start=1653
+  _FEATUREENCODING._serialized_end=1707
   _DESCRIBEREQUEST._serialized_start=83
   _DESCRIBEREQUEST._serialized_end=118
   _DESCRIPTION._serialized_start=120
@@ -33,29 +33,33 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _CONFIGUREREPLY._serialized_start=299
   _CONFIGUREREPLY._serialized_end=405
   _SPEC._serialized_start=408
-  _SPEC._serialized_end=584
-  _BATCH._serialized_start=586
-  _BATCH._serialized_end=694
-  _BATCHREPLY._serialized_start=697
-  _BATCHREPLY._serialized_end=992
-  _EVENT._serialized_start=994
-  _EVENT._serialized_end=1060
-  _SNAPSHOTREQUEST._serialized_start=1062
-  _SNAPSHOTREQUEST._serialized_end=1093
-  _SNAPSHOTREPLY._serialized_start=1095
-  _SNAPSHOTREPLY._serialized_end=1164
-  _RESTOREREQUEST._serialized_start=1166
-  _RESTOREREQUEST._serialized_end=1211
-  _RESTOREREPLY._serialized_start=1213
-  _RESTOREREPLY._serialized_end=1266
-  _RENDERREQUEST._serialized_start=1268
-  _RENDERREQUEST._serialized_end=1297
-  _RENDERREPLY._serialized_start=1299
-  _RENDERREPLY._serialized_end=1365
-  _WHEREREQUEST._serialized_start=1367
-  _WHEREREQUEST._serialized_end=1381
-  _WHEREREPLY._serialized_start=1383
-  _WHEREREPLY._serialized_end=1463
-  _ENVIRONMENT._serialized_start=1522
-  _ENVIRONMENT._serialized_end=2050
+  _SPEC._serialized_end=601
+  _BATCH._serialized_start=603
+  _BATCH._serialized_end=711
+  _BATCHREPLY._serialized_start=714
+  _BATCHREPLY._serialized_end=1009
+  _EVENT._serialized_start=1011
+  _EVENT._serialized_end=1077
+  _SNAPSHOTREQUEST._serialized_start=1079
+  _SNAPSHOTREQUEST._serialized_end=1110
+  _SNAPSHOTREPLY._serialized_start=1112
+  _SNAPSHOTREPLY._serialized_end=1181
+  _RESTOREREQUEST._serialized_start=1183
+  _RESTOREREQUEST._serialized_end=1228
+  _RESTOREREPLY._serialized_start=1230
+  _RESTOREREPLY._serialized_end=1283
+  _ENCODEREQUEST._serialized_start=1285
+  _ENCODEREQUEST._serialized_end=1334
+  _ENCODEREPLY._serialized_start=1336
+  _ENCODEREPLY._serialized_end=1454
+  _RENDERREQUEST._serialized_start=1456
+  _RENDERREQUEST._serialized_end=1485
+  _RENDERREPLY._serialized_start=1487
+  _RENDERREPLY._serialized_end=1553
+  _WHEREREQUEST._serialized_start=1555
+  _WHEREREQUEST._serialized_end=1569
+  _WHEREREPLY._serialized_start=1571
+  _WHEREREPLY._serialized_end=1651
+  _ENVIRONMENT._serialized_start=1710
+  _ENVIRONMENT._serialized_end=2310
 # @@protoc_insertion_point(module_scope)

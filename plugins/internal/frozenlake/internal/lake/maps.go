@@ -63,3 +63,29 @@ func Form(side int, cells []byte) []byte {
 	}
 	return twin
 }
+
+// Shown are the characters of the texts of Append.
+const Shown = "SFHG@X*"
+
+// Read is the inverse of Append for a player on the ice. It returns nil for rows that
+// Append does not write for any map with a goal. A map whose start cannot be seen starts
+// where the player is.
+func Read(rows []string) (l *Lake, player int) {
+	text := strings.Join(rows, "")
+	player = strings.IndexByte(text, '@')
+	if player < 0 || len(rows) > MaxSide || len(rows[0]) > MaxSide || strings.Count(text, "@") > 1 ||
+		strings.Trim(text, "SFHG@") != "" || !strings.Contains(text, "G") || strings.Count(text, "S") > 1 {
+		return nil, 0
+	}
+	for _, row := range rows {
+		if len(row) != len(rows[0]) {
+			return nil, 0
+		}
+	}
+	cells := []byte(text)
+	cells[player] = Ice
+	if !strings.Contains(text, "S") {
+		cells[player] = Start
+	}
+	return New(len(rows), len(rows[0]), cells), player
+}

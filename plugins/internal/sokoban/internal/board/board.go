@@ -19,6 +19,9 @@ const (
 	rowEnd         = '\n' // walls the sides of the text off
 )
 
+// Shown are the characters of a board, apart from the space.
+const Shown = "#.$*@+"
+
 // Direction is a move.
 type Direction int
 
