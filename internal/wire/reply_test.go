@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"testing"
@@ -189,4 +190,44 @@ func FuzzDecodeReply(f *testing.F) {
 		}
 		require.NoError(t, wire.EncodeReply(&pb.BatchReply{}, 7, &r, both, discrete))
 	})
+}
+
+// Promise: an encoded call comes out as it went in, a refusal keeps its type, and a reply
+// that is no observation of one slot is an error of the plug-in.
+func TestEncoding(t *testing.T) {
+	reply := func() *env.Reply {
+		return &env.Reply{Anchor: []string{"#@ #"}, Features: planes()[:9], Mask: []byte{1, 0}}
+	}
+	in, spec := reply(), discrete
+	var out env.Reply
+	action, err := wire.DecodeEncoding(wire.EncodeEncoding(in, -1, spec, nil), &out, spec)
+	require.NoError(t, err)
+	require.Equal(t, -1, action)
+	require.Equal(t, reply(), &env.Reply{Anchor: out.Anchor, Features: out.Features, Mask: out.Mask})
+
+	refused := &fault.Error{Boundary: fault.Data, Kind: fault.Refused, What: "no board"}
+	_, err = wire.DecodeEncoding(wire.EncodeEncoding(in, 0, spec, refused), &out, spec)
+	require.Equal(t, refused, err)
+
+	for name, change := range map[string]func(m *pb.EncodeReply){
+		"observation: is missing":                  func(m *pb.EncodeReply) { m.Observation = nil },
+		"action: is 2, and the environment has 2":  func(m *pb.EncodeReply) { m.Action = 2 },
+		"action: is -2, and the environment has 2": func(m *pb.EncodeReply) { m.Action = -2 },
+		"observation: has no anchor":               func(m *pb.EncodeReply) { m.Observation.Anchor, m.Observation.AnchorEnd = nil, make([]byte, 4) },
+		"features: ":                               func(m *pb.EncodeReply) { m.Observation.Features = m.Observation.Features[:1] },
+		"mask: slot 0 continues but has no action": func(m *pb.EncodeReply) { m.Observation.Mask = []byte{0, 0} },
+		"or is the end of an episode":              func(m *pb.EncodeReply) { m.Observation.Flags = []byte{1} },
+		"reward: slot 0 has the reward 1 right aft": func(m *pb.EncodeReply) {
+			m.Observation.Reward = binary.LittleEndian.AppendUint64(nil, math.Float64bits(1))
+		},
+	} {
+		m := wire.EncodeEncoding(reply(), 1, spec, nil)
+		change(m)
+		_, err := wire.DecodeEncoding(m, &out, spec)
+		require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Protocol), name)
+		require.ErrorContains(t, err, name)
+	}
+	in.Features = in.Features[:3]
+	_, err = wire.DecodeEncoding(wire.EncodeEncoding(in, 0, spec, nil), &out, spec)
+	require.ErrorContains(t, err, "Reply.Features: has 3 rows, not 9")
 }

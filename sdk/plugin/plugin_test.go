@@ -303,3 +303,53 @@ func TestHints(t *testing.T) {
 	}, got)
 	require.Equal(t, map[string]int{"a": 1}, d.Defaults.Weight)
 }
+
+// reading reads recorded calls: a number is an observation, and words make it fail.
+type reading struct{ counting }
+
+func (reading) Encode(messages []string, answer string, turn *plugin.Turn) (int, error) {
+	turn.Anchor = append(turn.Anchor, answer...)
+	switch messages[0] {
+	case "nan":
+		turn.Features[1] = float32(math.NaN())
+	case "far":
+		return 5, nil
+	case "none":
+		clear(turn.Mask)
+	case "empty":
+		turn.Anchor = nil
+	case "panic":
+		panic("as told")
+	case "other":
+		return 0, turn.Refuse("it is something else")
+	}
+	return 4, nil
+}
+
+// Promise: an environment that encodes says so; what its Encode returns is checked, so that
+// a defect costs one call, and a refusal is told from a defect.
+func TestEncode(t *testing.T) {
+	d := counters(nil)
+	d.New = func(plugin.Setup, struct{}) (plugin.Environment, error) { return reading{}, nil }
+	e, err := d.Open(plugin.Setup{Slots: 2}, nil)
+	require.NoError(t, err)
+	require.True(t, e.Spec().Encodes)
+	var r env.Reply
+	action, err := e.(env.Encoder).Encode(t.Context(), []string{"1"}, "here", &r)
+	require.NoError(t, err)
+	require.Equal(t, 4, action)
+	require.Equal(t, env.Reply{Anchor: []string{"here"}, Features: []float32{0, 0}, Mask: []byte{1, 1, 1, 1, 1}}, r)
+	for text, want := range map[string]string{
+		"nan": "feature 1 is NaN, not a finite number", "far": "Encode returned action 5, but the environment has 5",
+		"none": "no action is available", "empty": "Encode set no anchor", "panic": "panic: as told", "other": "it is something else",
+	} {
+		_, err := e.(env.Encoder).Encode(t.Context(), []string{text}, "here", &r)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, text == "other", errors.Is(err, fault.Of(fault.Data, fault.Refused)))
+	}
+	old, err := counters(new(int)).Open(plugin.Setup{Slots: 1}, nil)
+	require.NoError(t, err)
+	require.False(t, old.Spec().Encodes)
+	_, err = old.(env.Encoder).Encode(t.Context(), nil, "", &r)
+	require.ErrorContains(t, err, "implement plugin.Encoder")
+}

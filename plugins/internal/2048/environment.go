@@ -46,8 +46,13 @@ func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil
 // Encode implements plugin.Encoder: the newest message shows the board as a slot does, with
 // any words before and after it.
 func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (int, error) {
-	g, err := grid.Parse(strings.Join(rows.Last(rows.Newest(messages), ".0123456789"), "\n"))
-	if err != nil {
+	var g grid.Grid
+	read := func(lines []string) bool {
+		var err error
+		g, err = grid.Parse(strings.Join(lines, "\n"))
+		return err == nil && len(lines) == 4
+	}
+	if !rows.Find(messages, ".0123456789", read) {
 		return 0, turn.Refuse("the newest message shows no board of 16 tiles")
 	}
 	if !e.show(turn, g) {

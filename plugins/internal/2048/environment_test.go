@@ -2,11 +2,13 @@ package tiles
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -181,4 +183,23 @@ func TestWrongOptions(t *testing.T) {
 func TestRender(t *testing.T) {
 	s := at(t, defaults(), "2 4 8 16\n. . . .\n. . . .\n. . . 1024")
 	require.Equal(t, "     2     4     8    16\n     .     .     .     .\n     .     .     .     .\n     .     .     .  1024\nscore 0 after 0 moves", s.String())
+}
+
+// Promise: a board is found between the words of a chat and encoded as a slot shows it, with
+// the moves that it allows; a board without a move and other texts are refused.
+func TestEncode(t *testing.T) {
+	e := open(t, 1, plugin.Train, `{}`)
+	var got env.Reply
+	_, err := e.(env.Encoder).Encode(t.Context(), []string{"Score 12\n   .    .   .   .\n   .    .   .   .\n   .    .   .   .\n   2    4   8   16\n"}, "up", &got)
+	require.NoError(t, err)
+	require.Equal(t, ". . . .\n. . . .\n. . . .\n2 4 8 16", got.Anchor[0])
+	require.Equal(t, []byte{1, 0, 0, 0}, got.Mask)
+	for text, why := range map[string]string{
+		"": "shows no board", "2 4 8": "shows no board", strings.Repeat("3 3 3 3\n", 4): "shows no board",
+		strings.Repeat("2 4 2 4\n4 2 4 2\n", 2): "no move is left",
+	} {
+		_, err := e.(env.Encoder).Encode(t.Context(), []string{text}, "up", &got)
+		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Refused), text)
+		require.ErrorContains(t, err, why)
+	}
 }

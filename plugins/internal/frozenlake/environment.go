@@ -55,8 +55,9 @@ func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil
 // Encode implements plugin.Encoder: the newest message shows the lake as a slot does, with
 // any words before and after it.
 func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (int, error) {
-	l, at := lake.Read(rows.Last(rows.Newest(messages), lake.Shown))
-	if l == nil {
+	var l *lake.Lake
+	var at int
+	if !rows.Find(messages, lake.Shown, func(board []string) bool { l, at = lake.Read(board); return l != nil }) {
 		return 0, turn.Refuse("the newest message shows no lake with the player on the ice")
 	}
 	if height, width := e.source.sides(); l.Rows > height || l.Columns > width {

@@ -3,11 +3,13 @@ package frozenlake
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/plugins/internal/frozenlake/internal/lake"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -186,4 +188,27 @@ func TestRender(t *testing.T) {
 	text, err := e.(env.Renderer).Render(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("%s\nstep 0 of 100", r.Anchor[1]), text)
+}
+
+// Promise: a lake is found between the words of a chat and encoded as a slot shows it; what
+// is no lake of these options is refused.
+func TestEncode(t *testing.T) {
+	e := open(t, 1, plugin.Train, `{"size": [3, 4], "slippery": false}`)
+	var got env.Reply
+	_, err := e.(env.Encoder).Encode(t.Context(), []string{"older", "You are here:\r\n```\r\nSFF\r\n@HF\r\nFFG\r\n```\r\nWhere to?"}, "up", &got)
+	require.NoError(t, err)
+	require.Equal(t, "SFF\n@HF\nFFG", got.Anchor[0])
+	for text, why := range map[string]string{
+		"":                               "shows no lake",
+		"SFF\nFHF\nFFG":                  "shows no lake",
+		"SFF\nXHF\nFFG":                  "shows no lake",
+		"@FF\nFH\nFFG":                   "shows no lake",
+		"@FF\nFHF\nFFF":                  "shows no lake",
+		"@FFFF\nFHFFF\nFFFFG":            "larger than those",
+		"@G\n" + strings.Repeat("F", 99): "shows no lake",
+	} {
+		_, err := e.(env.Encoder).Encode(t.Context(), []string{text}, "up", &got)
+		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Refused), text)
+		require.ErrorContains(t, err, why)
+	}
 }

@@ -7,21 +7,37 @@ import (
 	"strings"
 )
 
-// Last returns the rows of the last board in text: successive lines that consist of cells
-// and of more than spaces. It removes the indentation that the rows share, and spaces at
-// their ends. It is nil if there is no such line.
-func Last(text, cells string) []string {
-	var last, block []string
+// Find reads the last board in the newest of messages: successive lines that consist of
+// cells and of more than spaces, without the indentation that they share, and for which read
+// returns true.
+func Find(messages []string, cells string, read func(rows []string) bool) bool {
+	if len(messages) == 0 {
+		return false
+	}
+	for _, block := range slices.Backward(blocks(messages[len(messages)-1], cells)) {
+		if read(aligned(block)) {
+			return true
+		}
+	}
+	return false
+}
+
+// blocks returns the groups of successive lines in text that consist of cells.
+func blocks(text, cells string) (all [][]string) {
+	within := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
 		if line == "" || strings.Trim(line, cells+" ") != "" {
-			block = nil
+			within = false
 			continue
 		}
-		block = append(block, line)
-		last = block
+		if !within {
+			all = append(all, nil)
+		}
+		within = true
+		all[len(all)-1] = append(all[len(all)-1], line)
 	}
-	return aligned(slices.Clone(last))
+	return all
 }
 
 // aligned removes the leading spaces that all rows share.
@@ -37,12 +53,4 @@ func aligned(rows []string) []string {
 		}
 	}
 	return rows
-}
-
-// Newest returns the newest of messages, which is the observation; empty if there is none.
-func Newest(messages []string) string {
-	if len(messages) == 0 {
-		return ""
-	}
-	return messages[len(messages)-1]
 }

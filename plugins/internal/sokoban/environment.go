@@ -79,8 +79,8 @@ func (e *environment) level(seed uint64) (*level, error) {
 // Encode implements plugin.Encoder: the newest message shows the board as a slot does, with
 // any words before and after it.
 func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (int, error) {
-	b, problems := board.Parse(rows.Last(rows.Newest(messages), board.Shown))
-	if problems != nil {
+	var b *board.Board
+	if !rows.Find(messages, board.Shown, func(lines []string) bool { b, _ = board.Parse(lines); return b != nil }) {
 		return 0, turn.Refuse("the newest message shows no unsolved board")
 	}
 	if height, width := e.source.Sides(); b.Height() > height || b.Width() > width {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
@@ -191,4 +192,24 @@ func TestRender(t *testing.T) {
 	text, err := e.(env.Renderer).Render(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, r.Anchor[1]+"\nstep 0 of 25", text)
+}
+
+// Promise: a board is found between the words of a chat and encoded as a slot shows it; what
+// is no board of these options is refused.
+func TestEncode(t *testing.T) {
+	e := open(t, 1, plugin.Train, `{"size": 6}`)
+	var got env.Reply
+	_, err := e.(env.Encoder).Encode(t.Context(), []string{"The board:\n    #####\n    #@$.#\n    #####\nYour move:\n\n..."}, "right", &got)
+	require.NoError(t, err)
+	require.Equal(t, "#####\n#@$.#\n#####", got.Anchor[0])
+	for text, why := range map[string]string{
+		"":                          "shows no unsolved board",
+		"#####\n#@*##\n#####":       "shows no unsolved board",
+		"#####\n#@$.\n#####":        "shows no unsolved board",
+		"#######\n#@ $ .#\n#######": "larger than those",
+	} {
+		_, err := e.(env.Encoder).Encode(t.Context(), []string{text}, "right", &got)
+		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Refused), text)
+		require.ErrorContains(t, err, why)
+	}
 }

@@ -8,6 +8,7 @@ import merit_plugin
 from corridor import Corridor, Options
 from exchange import RESET, SKIP, STEP, ask, batch
 from merit_plugin import Fault, Features, _columns
+from merit_plugin._proto import environment_pb2
 from merit_plugin._slots import Slots
 
 FAILED = 4
@@ -98,6 +99,31 @@ class InProcess(unittest.TestCase):
     def test_snapshot(self):
         self.slots.restore(2, self.slots.snapshot(1))
         self.assertEqual(self.say("", "", "").anchors[2], "seed 1,")
+
+    # Promise: what encode sets arrives as the observation of one slot, its action as an
+    # index; a refusal and a defect are told apart, and neither is an observation.
+    def test_encode(self):
+        class Reads(Corridor):
+            def encode(self, messages, answer, turn):
+                if not messages[-1].startswith("You are "):
+                    turn.refuse("no corridor")
+                self.at = int(messages[-1].split()[2])
+                self.look(turn)
+                turn.mask = [self.at > 0, True]
+                return {"index": 1, "name": "left", "none": None, "far": 2, "odd": "up"}[answer]
+
+        slots = Slots(Reads, Options(), "train", 2)
+        for answer, action in (("index", 1), ("name", 0), ("none", -1)):
+            parts, got = slots.encode(["older", "You are 0 steps from the wall."], answer)
+            said = environment_pb2.BatchReply.FromString(b"".join(parts))
+            self.assertEqual((said.anchor, said.mask, got), (b"0", b"\0\1", action))
+            self.assertEqual(list(memoryview(said.features).cast("f")), [1, 0, 0, 0, 0])
+        with self.assertRaises(Fault) as refused:
+            slots.encode(["Hello!"], "none")
+        self.assertEqual((refused.exception.boundary, refused.exception.kind), ("data", "refused"))
+        for text, answer, why in (("You are 9.5", "none", "invalid literal"), ("You are 1 x", "far", "action 2 of 2"), ("You are 1 x", "odd", "'up'")):
+            with self.assertRaisesRegex(ValueError, why):
+                slots.encode([text], answer)
 
     # Promise: a mask has a value for each action and leaves one while the episode
     # goes on; a reward right after a reset is none.
