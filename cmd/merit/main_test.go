@@ -134,7 +134,7 @@ func TestScriptsOfRegistries(t *testing.T) {
 // pythonScripts and nodeScript need the gRPC packages of their plug-ins.
 const nodeScript = "pluginnode.txtar"
 
-var pythonScripts = []string{"pluginpython.txtar", "judged.txtar", "rubriclm.txtar"}
+var pythonScripts = []string{"pluginpython.txtar", "judged.txtar", "rubriclm.txtar", "imitation.txtar"}
 
 // Promise: the commands that the pages show create, check and train plug-ins in Python, also with a
 // judge as the only reward.

@@ -193,7 +193,7 @@ func FuzzDecodeReply(f *testing.F) {
 }
 
 // Promise: an encoded call comes out as it went in, a refusal keeps its type, and a reply
-// that is no observation of one slot is an error of the plug-in.
+// that does not describe one slot is an error of the plug-in.
 func TestEncoding(t *testing.T) {
 	reply := func() *env.Reply {
 		return &env.Reply{Anchor: []string{"#@ #"}, Features: planes()[:9], Mask: []byte{1, 0}}

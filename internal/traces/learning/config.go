@@ -37,7 +37,8 @@ type Config struct {
 	Agents []string `yaml:"agents" json:"agents"`
 	// Choices lists the answers among which the embedded network chooses. If empty,
 	// they are the answers that the calls offered (guided_choice,
-	// structured_outputs.choice, or the enum of a response_format).
+	// structured_outputs.choice, or the enum of a response_format), or the actions of an
+	// environment that has features.
 	Choices []string `yaml:"choices" json:"choices"`
 	// Method is importance, which corrects for the policy that made the decisions, or
 	// clone, which imitates decisions that did better than their group.

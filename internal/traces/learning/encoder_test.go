@@ -135,8 +135,8 @@ func TestCallsOfAnotherKindAreCounted(t *testing.T) {
 	require.LessOrEqual(t, len(left), 17, "the reasons are bounded")
 }
 
-// Promise: an environment that cannot encode, that refuses every call, or that returns what
-// is no observation of its own is an error that says so, and never an empty observation.
+// Promise: an environment that cannot encode, that refuses every call, or that returns
+// something else than an observation, is an error that says so, and never an empty observation.
 func TestEncodersThatCannot(t *testing.T) {
 	s := recordings(t, 60, 4, true)
 	change := func(f func(r *env.Reply) int) func(string, string, *env.Reply) (int, error) {

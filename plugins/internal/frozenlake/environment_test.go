@@ -191,7 +191,7 @@ func TestRender(t *testing.T) {
 }
 
 // Promise: a lake is found between the words of a chat and encoded as a slot shows it; what
-// is no lake of these options is refused.
+// does not show such a lake is refused.
 func TestEncode(t *testing.T) {
 	e := open(t, 1, plugin.Train, `{"size": [3, 4], "slippery": false}`)
 	var got env.Reply

@@ -195,7 +195,7 @@ func TestRender(t *testing.T) {
 }
 
 // Promise: a board is found between the words of a chat and encoded as a slot shows it; what
-// is no board of these options is refused.
+// does not show such a board is refused.
 func TestEncode(t *testing.T) {
 	e := open(t, 1, plugin.Train, `{"size": 6}`)
 	var got env.Reply
