@@ -8,6 +8,7 @@ from pathlib import Path
 from exchange import RESET, SKIP, STEP, ask
 
 import merit_plugin
+from merit_plugin._proto import environment_pb2
 
 sys.path.append(str(Path(__file__).parent.parent / "bench"))
 
@@ -89,6 +90,26 @@ class Gymnasium(unittest.TestCase):
         self.assertRegex(r.anchors[0], r"^-?0\.\d{3}(,-?0\.\d{3}){3}$")
         self.assertEqual((r.anchors[0], r.texts), (r.anchors[2], ["4 numbers"] * 3))
         self.assertNotEqual(r.anchors[0], r.anchors[1])
+
+    # Promise: a text that encode turns into an observation has its anchor and features,
+    # also in a VectorEnv; None refuses it, and what is outside the space is a defect.
+    def test_encode(self):
+        import gymnasium as gym
+
+        def encode(text):
+            return int(text.split()[-1]) if text.startswith("cell") else None
+
+        for lake in (
+            self.wrapped("FrozenLake-v1", encode=encode),
+            self.wrapped(lambda slots: gym.make_vec("FrozenLake-v1", slots, vectorization_mode="sync"), vector=True, encode=encode),
+        ):
+            parts, action = lake.encode(["older", "cell 3"], "1")
+            said = environment_pb2.BatchReply.FromString(b"".join(parts))
+            self.assertEqual((said.anchor, list(memoryview(said.features).cast("f")).index(1), action), (b"3", 3, -1))
+            with self.assertRaises(merit_plugin.Fault):
+                lake.encode(["Hello!"], "1")
+            with self.assertRaisesRegex(ValueError, "not in the observation space"):
+                lake.encode(["cell 16"], "1")
 
     # Promise: the same episode comes from an Env and from a VectorEnv.
     def test_vector(self):
