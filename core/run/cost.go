@@ -37,8 +37,8 @@ func (c Cost) Total() Spent {
 	return c.Check.Plus(c.Collect).Plus(c.Score).Plus(c.Validate).Plus(c.Test)
 }
 
-// CPU is the CPU time of a run or an iteration, by stage: of Merit and of the plug-ins
-// and workers that it started on this machine.
+// CPU is the CPU time of a run or an iteration, by stage: of Merit, of the plug-ins and workers
+// that it started on this machine, and of the workers of a fleet, as they report it.
 type CPU struct {
 	Check     float64 `json:"check,omitempty"` // CPU seconds of checking the reward before the run
 	Collect   float64 `json:"collect"`         // CPU seconds of playing episodes

@@ -28,6 +28,7 @@ type WorkOptions struct {
 	Name    string // unique among workers; empty means one made from the host's name
 	Slots   int    // shards computed at the same time; 0 means one per CPU
 	Labels  []string
+	Child   bool                // a process of the coordinator
 	Grants                      // what jobs may use; the zero value allows all plug-ins and no variables
 	Options []merit.Option      // for the sessions that it opens
 	Getenv  func(string) string // os.Getenv if nil
@@ -76,7 +77,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 		}
 	}
 	err = queue.Work(ctx, c, queue.WorkOptions{
-		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: handlers, OnState: onState, Stop: o.Stop,
+		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Child: o.Child, Handlers: handlers, OnState: onState, Stop: o.Stop,
 	})
 	return cmp.Or(err, executor.Close())
 }

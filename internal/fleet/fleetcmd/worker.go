@@ -96,7 +96,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 	ctx := cmd.Context()
 	log := o.host.Logger()
 	work := fleet.WorkOptions{
-		Join: o.Join, Access: o.config(), Name: o.Name, Slots: o.Slots, Labels: o.Labels, Grants: fleet.Grants{Variables: o.PassEnv},
+		Join: o.Join, Access: o.config(), Name: o.Name, Slots: o.Slots, Labels: o.Labels, Child: o.WithParent, Grants: fleet.Grants{Variables: o.PassEnv},
 		Options: []merit.Option{merit.WithLogger(log)}, Getenv: o.host.Env, Log: log,
 	}
 	var err error

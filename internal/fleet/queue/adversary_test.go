@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/cputime"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
@@ -147,6 +148,35 @@ func TestNobodysResults(t *testing.T) {
 		}
 	}()
 	onlyTrue(t, f, 3)
+}
+
+// Promise: the CPU time of a worker elsewhere counts in the coordinator's, once for each result.
+func TestWorkersTimeCounts(t *testing.T) {
+	testneeds.NotShort(t)
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	f := coordinator(t, s, nil)
+	a := newAdversary(t, s, hands[1])
+	a.say("far")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.grab(ctx, func(subject string) *nats.Msg {
+			m := result(t, subject, "far", a.key)
+			m.Header.Set("Merit-CPU", "1000.000000")
+			return m
+		})
+	}()
+	before, n := cputime.Seconds(), 0
+	for r, err := range f.Submit(t.Context(), "job", some(3)) {
+		require.NoError(t, err)
+		require.NoError(t, r.Err)
+		n++
+	}
+	require.Equal(t, 3, n)
+	require.InDelta(t, 3000, cputime.Seconds()-before, 500)
+	stop()
+	<-ended
 }
 
 // Promise: a coordinator that reconnects a moment later accepts the result of a worker that has

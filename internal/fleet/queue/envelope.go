@@ -27,6 +27,7 @@ const (
 	headSize   = "Merit-Size"   // of results: bytes of the body, if it is in the stream of bodies
 	headTries  = "Merit-Tries"  // of results: how often the shard was delivered
 	headFailed = "Merit-Failed" // of results: the shard failed, and the body says why
+	headCPU    = "Merit-CPU"    // of results: CPU seconds; informational, absent if the coordinator measures them itself
 	headUsed   = "Merit-Used"   // of results: what language models used, as JSON; informational
 )
 
@@ -61,6 +62,7 @@ type envelope struct {
 	tries  int // how often the shard was delivered
 	failed bool
 	used   cost.Models // what language models used; differs from worker to worker, so it is not signed
+	cpu    float64     // CPU seconds, likewise
 }
 
 // by returns the worker's identity: its key, or its name if it has no key.
@@ -95,6 +97,9 @@ func (e envelope) seal(subject string, key nkeys.KeyPair) (nats.Header, error) {
 	if e.failed {
 		h.Set(headFailed, "yes")
 	}
+	if e.cpu > 0 {
+		h.Set(headCPU, strconv.FormatFloat(e.cpu, 'f', 6, 64))
+	}
 	if text, err := json.Marshal(e.used); err == nil && e.used != nil && len(text) <= maxUsed {
 		h.Set(headUsed, string(text))
 	}
@@ -121,7 +126,7 @@ func open(subject string, h nats.Header, data []byte) (e envelope, err error) {
 	if !e.digest.Valid() {
 		return e, errors.New("the digest is invalid")
 	}
-	e.used = usedBy(h.Get(headUsed))
+	e.used, e.cpu = usedBy(h.Get(headUsed)), secondsOf(h.Get(headCPU))
 	if size := h.Get(headSize); size != "" {
 		if e.stored, err = strconv.Atoi(size); err != nil || e.stored < 0 || e.stored > MaxResult || len(data) > 0 {
 			return e, errors.New("the size is invalid")
@@ -154,6 +159,15 @@ func usedBy(text string) (used cost.Models) {
 		}
 	}
 	return used
+}
+
+// secondsOf decodes CPU seconds; 0 if they cannot be true.
+func secondsOf(text string) float64 {
+	const most = 1e7 // four months
+	if x, err := strconv.ParseFloat(text, 64); err == nil && x >= 0 && x <= most {
+		return x
+	}
+	return 0
 }
 
 // named reports whether s is a valid worker name: at most 64 letters, digits, dashes and

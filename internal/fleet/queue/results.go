@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/merit-rl/merit/internal/base/cost"
+	"github.com/merit-rl/merit/internal/base/cputime"
 )
 
 // fetch reads a result from the server's stream and sends it as an event.
@@ -80,7 +81,7 @@ func (s *submission) take(ctx context.Context, e event) (*Result, error) {
 	case a == nil && e.found: // received meanwhile
 		return nil, nil
 	case a == nil && e.err == nil && again: // a second result
-		cost.Add(ctx, e.used)
+		e.pay(ctx)
 		s.count(func(c *Counts) {
 			if before == e.digest {
 				c.Twice++
@@ -99,7 +100,7 @@ func (s *submission) take(ctx context.Context, e event) (*Result, error) {
 	}
 	delete(s.open, e.tail())
 	s.seen[e.tail()] = e.digest
-	cost.Add(ctx, e.used)
+	e.pay(ctx)
 	if r := e.result; e.failed {
 		return s.dead(a, r.Deliveries, fmt.Errorf("worker %s: %s", e.worker, plain(r.Body, maxCause))), nil
 	}
@@ -109,6 +110,12 @@ func (s *submission) take(ctx context.Context, e event) (*Result, error) {
 		c.Redelivered += uint64(min(1, e.result.Deliveries-1))
 	})
 	return &e.result, nil
+}
+
+// pay counts what a result cost.
+func (e event) pay(ctx context.Context) {
+	cost.Add(ctx, e.used)
+	cputime.Add(e.cpu)
 }
 
 // dead returns the result of a shard that has used up its tries.

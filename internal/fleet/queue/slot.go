@@ -115,8 +115,12 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) 
 	began := time.Now()
 	ctx, done := k.wanted(hold, p.job)
 	defer done()
-	used := new(cost.Meter)
+	used, measured := new(cost.Meter), k.cpu.Begin()
 	body, err := k.Handlers[shard.Kind].Do(cost.With(ctx, used), shard)
+	cpu := measured()
+	if k.Child {
+		cpu = 0
+	}
 	k.change(func(s *Worker) {
 		s.Busy--
 		s.Done++
@@ -133,7 +137,7 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) 
 	case err != nil:
 		deliver = k.fail(hold, m, p, tries, err)
 	default:
-		deliver = func() { k.deliver(hold, m, p, envelope{tries: tries, used: used.Models()}, body) }
+		deliver = func() { k.deliver(hold, m, p, envelope{tries: tries, used: used.Models(), cpu: cpu}, body) }
 	}
 	give := deliver
 	if give == nil {

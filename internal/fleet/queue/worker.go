@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/cputime"
 )
 
 // WorkOptions configure a worker.
@@ -21,6 +22,7 @@ type WorkOptions struct {
 	Host     string   // informational
 	Slots    int      // shards computed at the same time
 	Labels   []string // the worker takes shards that require one of these labels before those that require none
+	Child    bool     // a process of the coordinator, which measures its CPU time itself
 	Handlers map[Kind]Handler
 	// OnState, if not nil, is called with the worker's state whenever it changes, by one
 	// goroutine at a time.
@@ -77,6 +79,7 @@ type worker struct {
 	draining context.Context // canceled when no more shards are taken
 	drain    context.CancelFunc
 
+	cpu   cputime.Shares
 	alone sync.RWMutex // write-locked by a shard that is computed alone
 
 	mutex sync.Mutex // guards the fields below
