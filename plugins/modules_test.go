@@ -106,6 +106,9 @@ func play(t *testing.T, e env.Env, exchanges int) (all []string) {
 func TestModulesAnswerTheSameBytes(t *testing.T) {
 	for _, p := range pure {
 		t.Run(p.name, func(t *testing.T) {
+			if p.name != "sokoban" && p.name != "toolbox" {
+				testneeds.Slow(t, "builds a module of every environment")
+			}
 			file := envtest.Module(t, "plugins/"+p.name)
 			for _, split := range []string{plugin.Train, plugin.Validation, plugin.Test} {
 				own, err := p.open(plugin.Setup{Slots: 10, Split: split}, json.RawMessage(p.options))
