@@ -36,3 +36,28 @@ func TestEstimate(t *testing.T) {
 	require.ErrorContains(t, err, "value")
 	require.Empty(t, out.String())
 }
+
+// Promise: tigpo takes whole numbers from 0 as iterations, and null or nothing as none; what is
+// anything else is an error with its line. Other estimators do not read the field.
+func TestIterations(t *testing.T) {
+	cfg := advantage.Default()
+	estimate := func(iteration string) error {
+		rows := `{"group":"g","trajectory":"a","step":0,"observation":"s","reward":1,"episode_score":1}` + "\n" +
+			`{"group":"h","trajectory":"b","step":0,"observation":"s","reward":0,"episode_score":0,"iteration":` + iteration + "}\n"
+		_, err := rowio.Estimate(cfg, "rows.jsonl", strings.NewReader(rows), new(bytes.Buffer))
+		return err
+	}
+	for _, estimator := range []string{"tigpo", "gigpo"} {
+		cfg.Estimator = estimator
+		for _, right := range []string{"0", "7", "2.0", "null"} {
+			require.NoError(t, estimate(right))
+		}
+		for _, wrong := range []string{"-1", "1.5", `"3"`, "4294967296", "[]", "true"} {
+			if err := estimate(wrong); estimator == "tigpo" {
+				require.ErrorContains(t, err, `line 2 (group "h", trajectory "b", step 0): iteration is not a whole number from 0`, wrong)
+			} else {
+				require.NoError(t, err)
+			}
+		}
+	}
+}

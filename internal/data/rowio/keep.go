@@ -20,6 +20,9 @@ func (t *Table) Keep(cfg advantage.Config) error {
 	of := map[int32]int32{} // group to iteration
 	rows := map[int32][]int32{}
 	for i, g := range t.Rows.Group {
+		if t.iterations[i] == wrongIteration {
+			return &advantage.RowError{Row: i, What: "iteration is not a whole number from 0"}
+		}
 		n, known := of[g]
 		if known && n != t.iterations[i] {
 			return &advantage.RowError{Row: i, What: fmt.Sprintf("the group has rows of %s and of %s", iteration(n), iteration(t.iterations[i]))}

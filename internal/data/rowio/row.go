@@ -14,7 +14,7 @@ type row struct {
 	group, trajectory, anchor []byte // subslices of the line, unless escaped
 	observation               []byte
 	step                      int32
-	iteration                 int32 // −1 = none that is a number
+	iteration                 int32 // noIteration, or wrongIteration if it is not a number
 	reward, score             float64
 	value, bootstrap          float64
 	role                      []byte
@@ -105,9 +105,15 @@ func fieldOf(key []byte) fields {
 	return 0
 }
 
+// What iteration is if it is not a number from 0.
+const (
+	noIteration    = -1
+	wrongIteration = -2
+)
+
 // parse parses the fields of line into r, and replaces its content.
 func (r *row) parse(line []byte, ms []jsonspan.Member) {
-	*r = row{valid: true, scored: true, iteration: -1, greedy: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
+	*r = row{valid: true, scored: true, iteration: noIteration, greedy: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
 	for _, m := range ms {
 		key := line[m.KeyStart+1 : m.KeyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -119,8 +125,11 @@ func (r *row) parse(line []byte, ms []jsonspan.Member) {
 			continue
 		}
 		if f == fieldIteration { // for tigpo only: elsewhere it may be anything
-			if n, err := strconv.ParseInt(string(line[m.ValueStart:m.End]), 10, 32); err == nil && n >= 0 {
-				r.iteration = int32(n)
+			value := string(line[m.ValueStart:m.End])
+			if x, err := strconv.ParseFloat(value, 64); err == nil && x >= 0 && x <= math.MaxInt32 && x == math.Trunc(x) {
+				r.iteration = int32(x) // tables with gaps have 2.0 for 2
+			} else if value != "null" {
+				r.iteration = wrongIteration
 			}
 			continue
 		}

@@ -13,7 +13,7 @@ type Table struct {
 	Rows advantage.Rows
 
 	lines        []line  // by row
-	iterations   []int32 // by row, −1 = none
+	iterations   []int32 // by row, or noIteration or wrongIteration
 	trajectories []trajectory
 }
 
