@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/experimental/table"
 
+	"github.com/merit-rl/merit/sandbox/internal/engine/fork"
 	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
 	"github.com/merit-rl/merit/sandbox/internal/engine/wasi"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
@@ -38,7 +39,9 @@ type Instance struct {
 	hostFuel uint64
 	stop     *Stop // why a host function stopped the call
 	world    wasi.World
-	origin   *State // the state that Restore restores
+	origin   *State      // the state that Restore restores
+	held     *fork.Pages // the memory after the last Fork or Resume; nil is the origin's
+	stopped  bool        // the last call did not return
 }
 
 // mostPages is how many pages 32 bits can address.
@@ -173,7 +176,9 @@ func (i *Instance) Refused() []wasi.Refusal { return i.world.Refused }
 func (i *Instance) Call(f *Func, args ...uint64) (uint64, *Stop) {
 	copy(i.stack[:], args)
 	if err := f.function.CallWithStack(&i.context, i.stack[:max(len(args), 1)]); err != nil {
-		return 0, i.why(err)
+		stop := i.why(err)
+		i.stopped = stop.Kind != Exited // CPython exits to be called again
+		return 0, stop
 	}
 	return i.stack[0], nil
 }

@@ -34,7 +34,7 @@ type Program struct {
 // cached.
 type Module struct {
 	Title  string // for people
-	Digest string // SHA-256 in hex; not needed without a cache
+	Digest string // SHA-256 in hex
 	Read   func() ([]byte, error)
 }
 
@@ -57,9 +57,8 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 		p.shared = true
 		return &p, check(p.meta.Info)
 	}
-	p := &Program{engine: e}
+	p := &Program{engine: e, key: programKey(m.Digest, o)}
 	if e.cache != nil {
-		p.key = programKey(m.Digest, o)
 		if known, err := p.recall(ctx, o, check); known || err != nil {
 			return p, err
 		}
@@ -158,7 +157,7 @@ func config(c wazero.RuntimeConfig) wazero.RuntimeConfig {
 	return c.WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false).WithCloseOnContextDone(false)
 }
 
-// Key identifies the module and the options; it is empty without a cache.
+// Key identifies the module, the options, and the version of the meter.
 func (p *Program) Key() string { return p.key }
 
 // Info returns what the gate found.

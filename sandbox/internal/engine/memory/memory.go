@@ -21,6 +21,16 @@ type Linear interface {
 	// Restore restores the image and returns its size. Bytes after it are zero
 	// when the guest grows the memory again.
 	Restore() (size uint32, err error)
+	// Image returns the content that Restore restores.
+	Image() []byte
+	// Changed calls each with ranges of Bytes, in order and of whole pages of
+	// ImagePage bytes. Outside of them the memory is as the image, or zero after it.
+	Changed(each func(lo, hi int)) error
+	// Tidy counts a restore that the caller makes with the help of Changed. It may
+	// restore the image, but not its size, where that makes later restores cheaper.
+	Tidy() error
+	// Truncate shrinks the memory. Bytes after size are zero when it grows again.
+	Truncate(size uint64) error
 	// Denied reports whether a growth was refused since Forget.
 	Denied() bool
 	// Forget resets Denied.
@@ -116,6 +126,25 @@ func (c *copied) Restore() (uint32, error) {
 	n := copyPieces(c.buf, c.image.Data)
 	clearPieces(c.buf[n:])
 	return uint32(n), nil
+}
+
+// Image implements Linear.
+func (c *copied) Image() []byte { return c.image.Data }
+
+// Changed implements Linear: nothing is known of the pages.
+func (c *copied) Changed(each func(lo, hi int)) error {
+	each(0, len(c.buf))
+	return nil
+}
+
+// Tidy implements Linear.
+func (c *copied) Tidy() error { return nil }
+
+// Truncate implements Linear.
+func (c *copied) Truncate(size uint64) error {
+	clearPieces(c.buf[size:])
+	c.buf = c.buf[:size]
+	return nil
 }
 
 // TakeImage copies a memory. Pages of zeros, of which a large memory has many,

@@ -50,6 +50,7 @@ type mapped struct {
 	image   *Image
 	regions [64]region
 	rounds  int    // restores since pages were returned
+	dirty   int    // private pages at the last restore
 	release func() // frees the reservation's share of Space
 }
 
@@ -96,43 +97,67 @@ func (m *mapped) Adopt(i *Image) error {
 // Restore implements Linear.
 func (m *mapped) Restore() (uint32, error) {
 	kept := uint64(m.image.Size())
-	if m.size > kept {
-		if err := unix.Madvise(m.buf[kept:m.size], unix.MADV_DONTNEED); err != nil {
-			return 0, fmt.Errorf("restore: %w", err)
-		}
-		m.size = kept
-	}
-	if kept == 0 {
-		return 0, nil
-	}
-	dirty, err := m.copyBack()
-	if err != nil {
+	if err := m.Truncate(kept); err != nil {
 		return 0, err
 	}
-	if m.rounds++; m.rounds >= staleRounds || dirty > stickyPages && m.rounds >= stickyRounds {
-		m.rounds = 0
-		if err := unix.Madvise(m.buf[:kept], unix.MADV_DONTNEED); err != nil {
-			return 0, fmt.Errorf("restore: %w", err)
-		}
+	if err := m.Tidy(); err != nil {
+		return 0, err
 	}
-	return uint32(kept), nil
+	return uint32(kept), m.Changed(func(lo, hi int) { copyPieces(m.buf[lo:hi], m.image.Data[lo:hi]) })
 }
 
-// copyBack copies every private page from the image and counts them.
-func (m *mapped) copyBack() (dirty int, err error) {
+// Image implements Linear.
+func (m *mapped) Image() []byte { return m.image.Data }
+
+// Truncate implements Linear.
+func (m *mapped) Truncate(size uint64) error {
+	if m.size <= size {
+		return nil
+	}
+	err := m.giveBack(size, m.size)
+	m.size = size
+	return err
+}
+
+// Tidy implements Linear.
+func (m *mapped) Tidy() error {
+	if m.rounds++; m.rounds < staleRounds && (m.dirty <= stickyPages || m.rounds < stickyRounds) {
+		return nil
+	}
+	m.rounds = 0
+	return m.giveBack(0, m.size)
+}
+
+// giveBack returns pages to the image, or to zero after it.
+func (m *mapped) giveBack(from, to uint64) error {
+	if from == to {
+		return nil
+	}
+	if err := unix.Madvise(m.buf[from:to], unix.MADV_DONTNEED); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return nil
+}
+
+// Changed implements Linear: it yields the private pages, and counts them.
+func (m *mapped) Changed(each func(lo, hi int)) error {
+	m.dirty = 0
+	if m.size == 0 {
+		return nil
+	}
 	base := uintptr(unsafe.Pointer(&m.buf[0]))
-	end := base + uintptr(m.image.Size())
+	end := base + uintptr(m.size)
 	for from := base; from < end; {
 		n, next, err := pages().private(from, end, m.regions[:])
 		if err != nil {
-			return 0, fmt.Errorf("restore: %w", err)
+			return fmt.Errorf("restore: %w", err)
 		}
 		for _, r := range m.regions[:n] {
-			lo, hi := uintptr(r.start)-base, uintptr(r.end)-base
-			copyPieces(m.buf[lo:hi], m.image.Data[lo:hi])
-			dirty += int(hi-lo) / 4096
+			lo, hi := int(uintptr(r.start)-base), int(uintptr(r.end)-base)
+			each(lo, hi)
+			m.dirty += (hi - lo) / ImagePage
 		}
 		from = next
 	}
-	return dirty, nil
+	return nil
 }

@@ -2,14 +2,23 @@ package wasi
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Files is a tree of files in memory that guests may read. It has no links and
 // no devices, and no path leads out of it.
-type Files struct{ root *node }
+type Files struct {
+	root *node
+	all  []*node // those with the numbers 2, 3, …
+
+	digested sync.Once
+	digest   [32]byte
+}
 
 type node struct {
 	name     string
@@ -29,12 +38,12 @@ func NewFiles(content map[string][]byte) *Files {
 		paths = append(paths, p)
 	}
 	slices.Sort(paths)
-	next := uint64(1)
+	f := &Files{root: root}
 	add := func(at *node, name string) *node {
 		k, found := at.find(name)
 		if !found {
-			next++
-			at.children = slices.Insert(at.children, k, &node{name: name, id: next, parent: at, folder: true})
+			n := &node{name: name, id: uint64(len(f.all) + 2), parent: at, folder: true}
+			at.children, f.all = slices.Insert(at.children, k, n), append(f.all, n)
 		}
 		return at.children[k]
 	}
@@ -45,7 +54,32 @@ func NewFiles(content map[string][]byte) *Files {
 		}
 		at.folder, at.data = false, content[p]
 	}
-	return &Files{root}
+	return f
+}
+
+// sum returns a digest of paths and contents. It reads all files the first time.
+func (f *Files) sum() [32]byte {
+	f.digested.Do(func() {
+		h := sha256.New()
+		for _, n := range f.all {
+			fmt.Fprintf(h, "%d %q %t %x\n", n.parent.id, n.name, n.folder, sha256.Sum256(n.data))
+		}
+		h.Sum(f.digest[:0])
+	})
+	return f.digest
+}
+
+// byID returns the file or folder with a number, or nil. f may be nil.
+func (f *Files) byID(id uint64) *node {
+	switch {
+	case f == nil:
+		return nil
+	case id == f.root.id:
+		return f.root
+	case id >= 2 && id-2 < uint64(len(f.all)):
+		return f.all[id-2]
+	}
+	return nil
 }
 
 func (n *node) find(name string) (int, bool) {

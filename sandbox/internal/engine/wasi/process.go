@@ -1,6 +1,10 @@
 package wasi
 
-import "encoding/binary"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+)
 
 // Process is the process environment of a program. The zero value, for
 // untrusted modules, is empty.
@@ -8,6 +12,17 @@ type Process struct {
 	Args  []string
 	Env   []string // NAME=value
 	Files *Files   // the root folder, read-only; nil = no files
+}
+
+// Sum returns a digest of arguments, environment and files.
+func (p *Process) Sum() (sum [32]byte) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q", p.Args, p.Env)
+	if p.Files != nil {
+		fmt.Fprintf(h, " %x", p.Files.sum())
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // stringsGet implements args_get and environ_get: a table of pointers, followed
