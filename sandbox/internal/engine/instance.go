@@ -41,7 +41,7 @@ type Instance struct {
 	world    wasi.World
 	origin   *State      // the state that Restore restores
 	held     *fork.Pages // the memory after the last Fork or Resume; nil is the origin's
-	stopped  bool        // the last call did not return
+	stopped  bool        // a call did not return since the last Resume or Restore
 }
 
 // mostPages is how many pages 32 bits can address.
@@ -177,7 +177,7 @@ func (i *Instance) Call(f *Func, args ...uint64) (uint64, *Stop) {
 	copy(i.stack[:], args)
 	if err := f.function.CallWithStack(&i.context, i.stack[:max(len(args), 1)]); err != nil {
 		stop := i.why(err)
-		i.stopped = stop.Kind != Exited // CPython exits to be called again
+		i.stopped = stop.Kind != Exited // interpreters exit to be called again
 		return 0, stop
 	}
 	return i.stack[0], nil

@@ -56,7 +56,7 @@ func (s *Stop) Error() string {
 func (i *Instance) Abort(err error) { i.end(&Stop{Kind: Refused, Err: err}) }
 
 func (i *Instance) end(s *Stop) {
-	i.stop = s
+	i.stop, i.stopped = s, true
 	panic(s)
 }
 
