@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -158,7 +158,7 @@ func (p *player) state(t testing.TB) [32]byte {
 	require.NoError(t, err)
 	all, ok := p.instance.Bytes(0, p.instance.Size())
 	require.True(t, ok)
-	return sha256.Sum256(fmt.Append(slices.Clone(all), point.Globals, point.System))
+	return sha256.Sum256(fmt.Appendf(nil, "%x %v %v", sha256.Sum256(all), point.Globals, point.System))
 }
 
 // record is what the last step of a path showed, and the state after it.
@@ -183,16 +183,10 @@ func (r *references) of(t testing.TB, p *player, path string) record {
 	}
 	require.NoError(t, p.instance.Restore())
 	p.path = ""
-	for n, c := range path {
+	for _, c := range path {
 		have.said = p.step(int(c - '0'))
-		if n == len(path)-1 {
-			all, _ := p.instance.Bytes(0, p.instance.Size())
-			all = slices.Clone(all)
-			point, err := p.instance.Fork()
-			require.NoError(t, err)
-			have.state = sha256.Sum256(fmt.Append(all, point.Globals, point.System))
-		}
 	}
+	have.state = p.state(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known[path] = have
@@ -276,9 +270,7 @@ func (f *forest) play(t testing.TB, seed uint64, length int) {
 			f.mu.Unlock()
 		case op < 8 && ok:
 			f.resume(t, p, k)
-			if p.path != "" {
-				require.Equal(t, f.references.of(t, reference, p.path).state, p.state(t), "at %s", p.path)
-			}
+			require.Equal(t, f.references.of(t, reference, p.path).state, p.state(t), "at %s", p.path)
 		case op == 8 && ok:
 			again := f.again(t, k)
 			f.mu.Lock()
@@ -309,10 +301,10 @@ func TestForksAreReplays(t *testing.T) {
 				continue // takes minutes to start
 			}
 			t.Run(fmt.Sprintf("%s/interpreted=%v", language, interpreted), func(t *testing.T) {
-				f := &forest{module: loadGuest(t, b, guestSource(t, language)), references: references{known: map[string]record{}}, store: fork.NewStore(200 << 10)}
+				f := &forest{module: loadGuest(t, b, guestSource(t, language)), references: references{known: map[string]record{}}, store: fork.NewStore(100 << 10)}
 				var all sync.WaitGroup
-				for seed := range uint64(4) {
-					all.Go(func() { f.play(t, seed, 80) })
+				for seed := range uint64(3) {
+					all.Go(func() { f.play(t, seed, 60) })
 				}
 				all.Wait()
 				used, forks := f.store.Used()
@@ -326,4 +318,55 @@ func TestForksAreReplays(t *testing.T) {
 			})
 		}
 	}
+}
+
+// forksFile is the variable with the path of the file that the other process reads.
+const forksFile = "MERIT_TEST_FORKS"
+
+// Promise: forks go on in another process, with the same results, fuel and memory.
+func TestForksInAnotherProcess(t *testing.T) {
+	path := os.Getenv(forksFile)
+	b := forkBackend(t, false)
+	m := loadGuest(t, b, guestSource(t, "python"))
+	p := newPlayer(t, m)
+	origin, err := p.instance.Origin()
+	require.NoError(t, err)
+	if path != "" {
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		points, err := fork.Decode(file, origin, 1<<30)
+		require.NoError(t, err)
+		for _, point := range points {
+			require.NoError(t, p.instance.Resume(point))
+			fmt.Printf("fork %s %x\n", p.step(3), p.state(t))
+		}
+		return
+	}
+	want := ""
+	var points []*fork.Point
+	for n := range 5 {
+		p.step(n % 3)
+		point, err := p.instance.Fork()
+		require.NoError(t, err)
+		points = append(points, point)
+	}
+	for _, point := range points {
+		require.NoError(t, p.instance.Resume(point))
+		want += fmt.Sprintf("fork %s %x\n", p.step(3), p.state(t))
+	}
+	path = filepath.Join(t.TempDir(), "forks")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(fork.Encode(file, origin, points), file.Close()))
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestForksInAnotherProcess$")
+	cmd.Env = append(os.Environ(), forksFile+"="+path)
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(said))
+	got := ""
+	for line := range strings.Lines(string(said)) {
+		if strings.HasPrefix(line, "fork ") {
+			got += line
+		}
+	}
+	require.Equal(t, want, got)
 }

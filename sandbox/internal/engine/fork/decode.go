@@ -18,7 +18,7 @@ import (
 // bytes of memory. A point that was dropped is nil. The error is ErrVersion, ErrForeign,
 // ErrTruncated, ErrCorrupt, ErrTooLarge or that of r.
 func Decode(r io.Reader, origin *Origin, most int64) ([]*Point, error) {
-	d := &decoder{in: bufio.NewReaderSize(r, 1<<16), sum: sha256.New(), origin: origin, room: most}
+	d := &decoder{in: bufio.NewReaderSize(r, bufferBytes), sum: sha256.New(), origin: origin, room: most}
 	points, err := d.all()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = ErrTruncated

@@ -25,13 +25,15 @@ import (
 const (
 	magic         = "MERITFRK"
 	formatVersion = 1
+
+	bufferBytes = 1 << 13 // of reads and writes
 )
 
 // Encode writes points of one origin, so that Decode restores them in another process.
 // A nil point stands for one that was dropped.
 func Encode(w io.Writer, origin *Origin, points []*Point) error {
 	sum := sha256.New()
-	buffer := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
+	buffer := bufio.NewWriterSize(io.MultiWriter(w, sum), bufferBytes)
 	e := encoder{out: buffer, sum: sum, pages: map[*page]uint32{}, content: map[[32]byte]uint32{}}
 	e.put([]byte(magic))
 	e.put32(formatVersion)
