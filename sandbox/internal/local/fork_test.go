@@ -29,13 +29,16 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// Rewards that keep what they saw: every call sees all calls before it.
+// Rewards that keep what they saw: every call sees all calls before it, the clock and
+// the random numbers. In Python, also the position in a file that the first call opened.
 const (
 	keepingPython = `
-import random, time
-seen = {}
+import os, random, time
+seen, file = {}, None
 def reward(messages, ground_truth=None):
-    seen.setdefault(ground_truth, []).append((len(messages), time.time(), random.random()))
+    global file
+    file = file or open(os.path.join(os.path.dirname(__file__), "letters.txt"), "rb", buffering=0)
+    seen.setdefault(ground_truth, []).append((len(messages), time.time(), random.random(), file.read(2)))
     return {"score": len(seen), "reason": repr(seen)[-200:], "is_score_valid": True}
 `
 	keepingJavaScript = `
@@ -75,7 +78,9 @@ func forkBackend(t testing.TB, interpreted bool) *Backend {
 func guestSource(t testing.TB, language string) source.Source {
 	switch language {
 	case "python", "javascript":
-		script := &source.Script{Language: forkLanguages[0], Name: "keeping", Entry: "reward.py", Files: map[string][]byte{"reward.py": []byte(keepingPython)}}
+		script := &source.Script{Language: forkLanguages[0], Name: "keeping", Entry: "reward.py", Files: map[string][]byte{
+			"reward.py": []byte(keepingPython), "letters.txt": []byte("abcdefghijklmnopqrstuvwxyz"),
+		}}
 		if language == "javascript" {
 			script = &source.Script{Language: forkLanguages[1], Name: "keeping", Entry: "reward.js", Files: map[string][]byte{"reward.js": []byte(keepingJavaScript)}}
 		}
@@ -158,7 +163,7 @@ func (p *player) state(t testing.TB) [32]byte {
 	require.NoError(t, err)
 	all, ok := p.instance.Bytes(0, p.instance.Size())
 	require.True(t, ok)
-	return sha256.Sum256(fmt.Appendf(nil, "%x %v %v", sha256.Sum256(all), point.Globals, point.System))
+	return sha256.Sum256(fmt.Appendf(nil, "%x %v %x", sha256.Sum256(all), point.Globals, point.System.Append(nil)))
 }
 
 // record is what the last step of a path showed, and the state after it.
