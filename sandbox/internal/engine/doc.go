@@ -4,5 +4,5 @@
 // uses wazero. It knows nothing about rewards.
 //
 // Its subpackages are memory (the guests' memory), wasi (the system interface of
-// guests) and cache (the cache on disk).
+// guests), fork (states between two calls, to return to) and cache (the cache on disk).
 package engine
