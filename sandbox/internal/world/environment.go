@@ -60,6 +60,7 @@ func (m *Module) Open(ctx context.Context, c wire.Configuration) (*Environment, 
 		g.close()
 		return nil, err
 	}
+	e.spec.Snapshots = e.origin != nil
 	e.canDraw = g.instance.Func(block.Render) != nil
 	e.slots[0].guest = g
 	for i := range e.slots {
