@@ -28,6 +28,7 @@ type Environment struct {
 	spec    env.Spec
 	origin  *engine.State // of a configured instance, where episodes begin; nil without snapshots
 	slots   []slot
+	starts  starts
 	workers []worker
 	canDraw bool
 	closed  bool
@@ -160,6 +161,7 @@ func (e *Environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 		return err
 	}
 	e.prepare(b.Want, r)
+	e.starts.expect(b)
 	share := (len(e.slots) + len(e.workers) - 1) / len(e.workers)
 	var others sync.WaitGroup
 	for n := range e.workers {

@@ -61,21 +61,42 @@ func (s *slot) begin(ctx context.Context) (err error) {
 
 // turn applies an operation and returns where the Turn of the guest is.
 func (s *slot) turn(ctx context.Context, op env.Op, b *env.Batch) (at uint32, err error) {
-	doing := "step"
 	if op == env.Reset {
-		doing, s.began = "reset", s.fuel
-		if err := s.begin(ctx); err != nil {
-			return 0, err
-		}
-	} else if s.state != live {
+		return s.reset(ctx, startKey{b.Seeds[s.index], b.Want})
+	}
+	if s.state != live {
 		return 0, wrong[s.state]
 	}
-	result, fuel, err := s.guest.run(ctx, doing, s.env.module.budget(), func() (uint64, *engine.Stop) {
-		if op == env.Reset {
-			return s.guest.instance.Call(s.guest.reset, b.Seeds[s.index], uint64(b.Want))
-		}
+	return s.run(ctx, "step", func() (uint64, *engine.Stop) {
 		return s.guest.act(b.Actions[s.index], b.Texts[s.index], b.Want)
 	})
+}
+
+// reset starts the episode of a seed, by a copy of the same start if one is kept.
+func (s *slot) reset(ctx context.Context, key startKey) (at uint32, err error) {
+	s.began = s.fuel
+	if known := s.env.starts.copy(key); known != nil && s.guest != nil {
+		if s.guest.instance.Resume(known.point) == nil {
+			s.fuel += known.fuel
+			return known.turn, nil
+		}
+		s.drop()
+	}
+	if err := s.begin(ctx); err != nil {
+		return 0, err
+	}
+	at, err = s.run(ctx, "reset", func() (uint64, *engine.Stop) {
+		return s.guest.instance.Call(s.guest.reset, key.seed, uint64(key.want))
+	})
+	if err == nil {
+		s.env.starts.keep(key, s.guest, at, s.fuel-s.began)
+	}
+	return at, err
+}
+
+// run makes calls, and counts their fuel.
+func (s *slot) run(ctx context.Context, doing string, calls func() (uint64, *engine.Stop)) (at uint32, err error) {
+	result, fuel, err := s.guest.run(ctx, doing, s.env.module.budget(), calls)
 	s.fuel += fuel
 	if err != nil {
 		s.drop()
