@@ -53,12 +53,13 @@ func Find(plugin string, dirs ...string) (string, error) { return disk.Find(plug
 // and command. It takes about 1 ms per MB.
 func Digest(path string) (string, error) { return disk.Digest(path) }
 
-// Inspect starts a plug-in and returns its description. If an environment does not
-// accept its default options, the description leaves out what depends on them. So does
-// that of every policy, because configuring one may ask an engine for a model.
-func Inspect(ctx context.Context, path string) (Found, error) {
+// Inspect starts a plug-in, which must have the digest unless that is empty, and returns
+// its description. If an environment does not accept its default options, the description
+// leaves out what depends on them. So does that of every policy, because configuring one
+// may ask an engine for a model.
+func Inspect(ctx context.Context, path, digest string) (Found, error) {
 	cfg := DefaultConfig()
-	cfg.Path, cfg.Slots = path, 1
+	cfg.Path, cfg.Slots, cfg.Digest = path, 1, digest
 	if file, err := disk.Module(path); err != nil || file != "" {
 		found, err := describeModule(ctx, file, cfg, err)
 		if found.Version != "" && errors.Is(err, fault.Of(fault.Config, "")) {

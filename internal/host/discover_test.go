@@ -15,7 +15,7 @@ import (
 
 // Promise: a plug-in reports its identity and its options.
 func TestInspect(t *testing.T) {
-	s, err := host.Inspect(t.Context(), build(t, "./plugins/sokoban"))
+	s, err := host.Inspect(t.Context(), build(t, "./plugins/sokoban"), "")
 	require.NoError(t, err)
 	binary, err := os.ReadFile(s.Path)
 	require.NoError(t, err)

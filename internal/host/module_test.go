@@ -95,7 +95,7 @@ func TestModuleFaults(t *testing.T) {
 // cannot be one.
 func TestModuleIsAPlugin(t *testing.T) {
 	cfg := module(t, "internal/host/testdata/echo", 1)
-	found, err := host.Inspect(t.Context(), cfg.Path)
+	found, err := host.Inspect(t.Context(), cfg.Path, "")
 	require.NoError(t, err)
 	require.Equal(t, host.Found{
 		Name: "echo", Kind: host.Environment, Path: cfg.Path, Version: "1", Digest: found.Digest, Protocol: 1, Summary: "Says what it heard.",
@@ -116,7 +116,7 @@ func TestModuleIsAPlugin(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Link(cfg.Path, filepath.Join(folder, "any.wasm")))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "plugin.yaml"), []byte("name: echo\nversion: \"1\"\nkind: environment\ncommand: [any.wasm]\n"), 0o600))
-	found, err = host.Inspect(t.Context(), folder)
+	found, err = host.Inspect(t.Context(), folder, "")
 	require.NoError(t, err)
 	require.Equal(t, "echo", found.Name)
 

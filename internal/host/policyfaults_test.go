@@ -347,7 +347,7 @@ func TestCheckPolicy(t *testing.T) {
 	cfg.Options = []byte(`{"rat": 1}`)
 	_, err = host.CheckPolicy(t.Context(), cfg)
 	require.EqualError(t, err, "options.rat: is not an option")
-	found, err = host.Inspect(t.Context(), cfg.Path)
+	found, err = host.Inspect(t.Context(), cfg.Path, "")
 	require.NoError(t, err)
 	require.Equal(t, host.Policy, found.Kind)
 	require.JSONEq(t, `{"rate": 0.5, "die": ""}`, string(found.Options))

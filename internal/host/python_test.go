@@ -72,11 +72,11 @@ func TestPythonThatCannot(t *testing.T) {
 		python := filepath.Join(t.TempDir(), "python3")
 		require.NoError(t, os.WriteFile(python, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 		t.Setenv(disk.PythonVariable, python)
-		_, err := host.Inspect(t.Context(), script)
+		_, err := host.Inspect(t.Context(), script, "")
 		require.ErrorContains(t, err, says)
 		require.Contains(t, fault.As(err).Hint, disk.PythonVariable)
 	}
 	t.Setenv(disk.PythonVariable, "no-such-python")
-	_, err := host.Inspect(t.Context(), script)
+	_, err := host.Inspect(t.Context(), script, "")
 	require.ErrorContains(t, err, "no-such-python was not found")
 }

@@ -26,7 +26,7 @@ var (
 	Usage       = Code{2, "usage", "an unknown command, flag or argument"}
 	Config      = Code{3, "config", "a configuration file or setting is wrong, or names a file that is missing"}
 	Data        = Code{4, "data", "an input file (trajectories, rows, levels) is missing, truncated or wrong"}
-	Reward      = Code{5, "reward", "a reward module was refused or failed its checks"}
+	Reward      = Code{5, "reward", "a module of a reward or an environment was refused or failed its checks"}
 	Plugin      = Code{6, "plugin", "a plug-in is missing, speaks another protocol, crashed or did not answer"}
 	Learner     = Code{7, "learner", "training produced a number that is not finite, or cannot learn from its data"}
 	Storage     = Code{8, "storage", "a disk is full, a file cannot be written, or a checkpoint is damaged"}

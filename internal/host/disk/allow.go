@@ -20,7 +20,8 @@ type Expectation struct {
 }
 
 // Expected returns what starts the plug-in at path, if the plug-in has the expected
-// digest, has the digest in its own manifest, and is on every list of allowed plug-ins.
+// digest, or that of its own manifest if none is expected, and is on every list of allowed
+// plug-ins.
 func Expected(path string, want Expectation) (Command, error) {
 	f, err := formOf(path)
 	if err != nil {
@@ -52,8 +53,8 @@ func Expected(path string, want Expectation) (Command, error) {
 	switch {
 	case want.Digest != "" && digest != want.Digest:
 		return refuse(fmt.Sprintf("has SHA-256 %s, not the expected %s", digest, want.Digest), "restore the old plug-in, or start a new run")
-	case recorded != "" && digest != recorded:
-		return refuse(fmt.Sprintf("has SHA-256 %s, not the %s of its manifest", digest, recorded), "install it again: its files changed after its installation")
+	case want.Digest == "" && recorded != "" && digest != recorded: // what the caller expects takes precedence
+		return refuse(fmt.Sprintf("has SHA-256 %s, not the %s of its manifest", digest, recorded), "its files changed after it was installed or its manifest was written: install it again, or write the manifest again")
 	case want.Allow != nil && !slices.Contains(want.Allow, "sha256:"+digest):
 		return refuse(fmt.Sprintf("is not allowed here: sha256:%s is not on the list plugins.allow", digest), "add the digest to the list if you trust the plug-in")
 	case !everybody && !slices.Contains(listed, "sha256:"+digest):

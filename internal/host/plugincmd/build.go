@@ -64,7 +64,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if err := gomodule.Build(cmd.Context(), folder, file); err != nil {
 		return err
 	}
-	found, err := host.Inspect(cmd.Context(), file)
+	found, err := host.Inspect(cmd.Context(), file, "")
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := ask(cmd.Context(), path)
+	found, err := ask(cmd.Context(), path, "")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package plugincmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
 		path, err := find(o.host, a)
 		if err == nil {
 			var f host.Found
-			if f, err = ask(cmd.Context(), path); err == nil {
+			if f, err = o.ask(cmd.Context(), path); err == nil {
 				found = append(found, f)
 			}
 		}
@@ -67,6 +68,18 @@ func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// ask starts a plug-in. One whose manifest is to be written may differ from the manifest.
+func (o *infoOptions) ask(ctx context.Context, path string) (host.Found, error) {
+	digest := ""
+	if o.Write {
+		var err error
+		if digest, err = disk.Digest(path); err != nil {
+			return host.Found{}, err
+		}
+	}
+	return ask(ctx, path, digest)
 }
 
 // writeManifest writes a plug-in's description into its manifest. It keeps the command

@@ -40,12 +40,12 @@ func (o *installOptions) run(cmd *cobra.Command, args []string) error {
 	if home == "" {
 		return &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "no folder for plug-ins is set", Hint: "set MERIT_HOME or HOME"}
 	}
-	found, err := ask(cmd.Context(), path)
+	found, err := ask(cmd.Context(), path, "")
 	if err != nil {
 		return err
 	}
 	at, m, err := disk.Install(path, home, manifest(found), func(copied string) error {
-		_, err := host.Inspect(cmd.Context(), copied)
+		_, err := host.Inspect(cmd.Context(), copied, "")
 		return err
 	})
 	if err != nil {

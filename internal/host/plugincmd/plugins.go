@@ -51,8 +51,8 @@ func find(h *console.Host, plugin string) (string, error) {
 
 // ask starts the plug-in at path and returns its description. It asks even if the
 // plug-in's manifest is wrong.
-func ask(ctx context.Context, path string) (host.Found, error) {
-	found, err := host.Inspect(ctx, path)
+func ask(ctx context.Context, path, digest string) (host.Found, error) {
+	found, err := host.Inspect(ctx, path, digest)
 	if err == nil && !disk.ValidName(found.Name) {
 		err = &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "calls itself " + found.Name + ", which is not a valid plug-in name",

@@ -42,11 +42,8 @@ type Module struct {
 func Load(ctx context.Context, b *local.Backend, o local.Options, s source.Source) (*Module, error) {
 	m := &Module{backend: b, options: o, name: s.Name, digest: s.Digest}
 	code := engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
-	gate := b.Gate()
-	allowed := gate.AllowImport
-	gate.AllowImport = func(i fuel.Import) bool { return i.Module != result.Module && allowed(i) }
 	var err error
-	if m.program, err = b.Engine().Compile(ctx, code, fuel.Options{Limits: gate}, m.examine); err != nil {
+	if m.program, err = b.Engine().Compile(ctx, code, fuel.Options{Limits: b.Gate()}, m.examine); err != nil {
 		return nil, local.Rejection(s.Name, s.Wasm, err)
 	}
 	m.program.Process = engine.Process{Files: engine.NewFiles(nil)}
@@ -111,6 +108,9 @@ func (m *Module) examine(info *fuel.Info) error {
 		wrong = append(wrong, "it does not export memory")
 	}
 	for _, i := range info.Imports {
+		if i.Module == result.Module {
+			wrong = append(wrong, fmt.Sprintf("it imports %s.%s, which only rewards have", i.Module, i.Name))
+		}
 		if _, fits := engine.Known(m.backend.Engine().Imports(), i); !fits {
 			wrong = append(wrong, fmt.Sprintf("it imports %s.%s as %v, which is not its signature", i.Module, i.Name, i.Func))
 		}

@@ -235,7 +235,7 @@ func TestOtherModulesAreRefused(t *testing.T) {
 		"it does not export memory":                                 wt.Module{}.Bytes(),
 		"the module is a reward, not an environment":                wt.Module{Funcs: []wt.Func{{Export: "merit_abi_1"}}}.Bytes(),
 		"the module was rejected":                                   []byte("text"),
-		"the host does not offer it":                                tiny{imports: []wt.Import{{Module: "merit_v1", Name: "set_score", Params: wt.F64}}}.bytes(),
+		"it imports merit_v1.set_score, which only rewards have":    tiny{imports: []wt.Import{{Module: "merit_v1", Name: "set_score", Params: wt.F64}}}.bytes(),
 	} {
 		_, err := load(t, options(), wasm)
 		require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
