@@ -181,7 +181,7 @@ func TestPolicies(t *testing.T) {
 func TestDescriptions(t *testing.T) {
 	for _, name := range names(t) {
 		t.Run(name, func(t *testing.T) {
-			found, err := host.Inspect(t.Context(), disk.BuiltIn+name)
+			found, err := host.Inspect(t.Context(), disk.BuiltIn+name, "")
 			require.NoError(t, err)
 			m, err := disk.ReadManifest(disk.BuiltIn + name)
 			require.NoError(t, err)
