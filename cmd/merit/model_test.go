@@ -55,21 +55,24 @@ func adder(t *testing.T, c chattest.Call) chattest.Reply {
 	system, user := messages[0].Content.Text(), messages[1].Content.Text()
 	switch {
 	case strings.Contains(user, "<critique>"):
-		return chattest.Say(`{"prompt": "Answer the question. Write the number behind A: on a line of its own."}`)
+		return priced(`{"prompt": "Answer the question. Write the number behind A: on a line of its own."}`)
 	case strings.Contains(user, "<example>"):
-		return chattest.Say("It does not say that the number has to stand behind A:.")
+		return priced("It does not say that the number has to stand behind A:.")
 	case strings.HasPrefix(system, "You are an expert"):
-		return chattest.Say(`{"prompt": "Please reply."}`)
+		return priced(`{"prompt": "Please reply."}`)
 	}
 	var a, b int
 	if _, err := fmt.Sscanf(user, "How much is %d plus %d?", &a, &b); err != nil {
 		return chattest.Fail(400, "", "what was asked?")
 	}
 	if strings.Contains(system, "behind A:") {
-		return chattest.Say(fmt.Sprintf("A: %d", a+b))
+		return priced(fmt.Sprintf("A: %d", a+b))
 	}
-	return chattest.Say(fmt.Sprintf("It is %d.", a+b))
+	return priced(fmt.Sprintf("It is %d.", a+b))
 }
+
+// priced returns a reply with a text and with prompt tokens, which cost something.
+func priced(text string) chattest.Reply { return chattest.Answer{Text: text, Prompt: 20}.Reply() }
 
 // juror answers A: 15, and votes for it if it is among the answers.
 func juror(t *testing.T, c chattest.Call) chattest.Reply {
