@@ -20,7 +20,7 @@ type Expectation struct {
 }
 
 // Expected returns what starts the plug-in at path, if the plug-in has the expected
-// digest, or that of its own manifest if none is expected, and is on every list of allowed
+// digest, or that of its manifest if none is expected, and is on every list of allowed
 // plug-ins.
 func Expected(path string, want Expectation) (Command, error) {
 	f, err := formOf(path)
