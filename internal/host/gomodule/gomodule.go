@@ -26,7 +26,7 @@ const (
 func Build(ctx context.Context, folder, out string) error {
 	scratch, err := os.MkdirTemp("", "merit-build-")
 	if err != nil {
-		return stored(err)
+		return Stored(err)
 	}
 	defer os.RemoveAll(scratch)
 	at, err := filepath.Abs(folder)
@@ -39,7 +39,7 @@ func Build(ctx context.Context, folder, out string) error {
 	added, overlay := filepath.Join(scratch, starterName), filepath.Join(scratch, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(at, starterName): added}})
 	if err := errors.Join(err, os.WriteFile(added, []byte(starter), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
-		return stored(err)
+		return Stored(err)
 	}
 	program, err := exec.LookPath("go")
 	if err != nil {
@@ -72,6 +72,7 @@ func exists(folder string) error {
 	}
 }
 
-func stored(err error) error {
+// Stored returns the error of a module that cannot be written.
+func Stored(err error) error {
 	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "the module cannot be written", Hint: "free disk space, or set TMPDIR", Err: err}
 }

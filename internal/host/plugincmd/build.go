@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/host"
@@ -57,7 +56,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	scratch, err := os.MkdirTemp("", "merit-build-")
 	if err != nil {
-		return stored(err)
+		return gomodule.Stored(err)
 	}
 	defer os.RemoveAll(scratch)
 	file := filepath.Join(scratch, disk.Name(folder)+".wasm")
@@ -70,7 +69,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	wasm, err := os.ReadFile(file)
 	if err != nil {
-		return stored(err)
+		return gomodule.Stored(err)
 	}
 	if err := o.write(out, wasm); err != nil {
 		return err
@@ -93,8 +92,4 @@ func (o *buildOptions) write(path string, wasm []byte) error {
 		return err
 	}
 	return out.Close()
-}
-
-func stored(err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "the module cannot be written", Hint: "free disk space, or set TMPDIR", Err: err}
 }
