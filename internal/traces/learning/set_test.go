@@ -294,6 +294,27 @@ func TestTextBecomesTokens(t *testing.T) {
 	require.ErrorContains(t, err, "is longer than the model's context")
 }
 
+// Promise: answers that are all as good, such as those of chats that a constant reward scores, are
+// imitated alike.
+func TestEqualAnswersWeighTheSame(t *testing.T) {
+	var all shelf
+	for i := range 40 {
+		id := fmt.Sprintf("t%d", i)
+		all = append(all, chat(id+"-0", "task"+id, 1, [2]string{"a", []string{"left", "right"}[i%2]}))
+	}
+	o := options(func(c *learning.Config) { c.Method = learning.Clone })
+	o.Chooses = false
+	s, err := learning.Read(t.Context(), all, o)
+	require.NoError(t, err)
+	e, stats, err := s.Experience(t.Context(), &parrot{context: 1000}, credited(t, s, 1))
+	require.NoError(t, err)
+	require.Equal(t, 1.0, stats.Weight)
+	for i := range e.Advantage {
+		require.Equal(t, 1.0, e.Advantage[i])
+		require.Equal(t, 1.0, e.Weight[i])
+	}
+}
+
 // Promise: a task is in one split whatever else is recorded, and what an
 // iteration draws is a function of its number and the seed.
 func TestSplitsAndDraws(t *testing.T) {
