@@ -50,7 +50,7 @@ const (
 // Kinds lists the kinds of events by their number.
 var Kinds = []string{"error", "tool_result", "info", "metric", "task"}
 
-// Description is what a module says of itself before it is configured, in JSON.
+// Description is the JSON that describes a module before it is configured.
 type Description struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`

@@ -71,7 +71,7 @@ func (m *Module) Open(ctx context.Context, c wire.Configuration) (*Environment, 
 	return e, nil
 }
 
-// configured returns a new instance that is configured, and what it says of itself.
+// configured returns a new, configured instance, and its spec as JSON.
 func (e *Environment) configured(ctx context.Context) (*guest, []byte, error) {
 	m := e.module
 	g, err := m.newGuest(ctx)

@@ -185,7 +185,7 @@ func (g *guest) give(p []byte) (at uint64, stop *engine.Stop) {
 	}
 	room, ok := g.instance.Bytes(uint32(at), uint32(len(p)))
 	if !ok || uint32(at) == 0 || at%8 != 0 {
-		err := g.bad("merit_alloc(%d) returned %d, where there is no room, or which is not a multiple of 8", len(p), uint32(at))
+		err := g.bad("merit_alloc(%d) returned %d; it must return the address of enough memory, a multiple of 8", len(p), uint32(at))
 		return 0, &engine.Stop{Kind: engine.Refused, Err: err}
 	}
 	copy(room, p)

@@ -64,7 +64,7 @@ func (m *Module) Close() {
 	}
 }
 
-// Description is what the module says of itself.
+// Description returns the name, version, summary and options of the environment.
 func (m *Module) Description() wire.Description { return m.about }
 
 // Digest is the SHA-256 of the module, as sha256:….
