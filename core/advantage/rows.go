@@ -27,6 +27,11 @@ type Rows struct {
 	Greedy     []float64 // optional: episode score of a greedy episode from the group's start, the same in the whole group; NaN = it has none
 	Rewards    []reward  // optional: see AddReward
 
+	// Optional, for trajectories that branch off others: BranchOf is the trajectory of the same
+	// group that the row's trajectory left, or −1, and BranchAt is the first step after that. Both
+	// are the same in all rows of a trajectory. The rows before are copies of the other's.
+	BranchOf, BranchAt []int32
+
 	// Optional, for tigpo: steps of earlier updates that lead on from the row's state. KeptSteps
 	// is their number, 0 for none; KeptTo is a row of the same group that saw the state they lead
 	// to, below 0 for a success.

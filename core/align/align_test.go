@@ -352,3 +352,43 @@ func TestRolesAndGreedyScores(t *testing.T) {
 	require.Equal(t, []string{"seller", "buyer", "judge"}, b.Rows.Role)
 	require.Equal(t, []float64{0.5, 0.5, 0.5}, b.Rows.Greedy)
 }
+
+// Promise: a branch is joined with the episode that it left, and one that does not fit has no
+// score and says why.
+func TestBranches(t *testing.T) {
+	cases := []struct {
+		name   string
+		of     string
+		at     int
+		change func(*rl.Trajectory)
+		want   string
+	}{
+		{"at the second step", "a", 1, nil, ""},
+		{"at the start", "a", 0, nil, ""},
+		{"of nothing", "x", 1, nil, `trajectory b: it branches off "x", which does not precede it in its group`},
+		{"of itself", "b", 1, nil, `trajectory b: it branches off "b", which does not precede it in its group`},
+		{"behind the end", "a", 3, nil, `trajectory b: it branches off "a" at step 3, but they have 3 and 3 steps`},
+		{"with other steps before", "a", 2, func(t *rl.Trajectory) { t.Steps[1].Anchor = "elsewhere" }, `trajectory b: it branches off "a" at step 2, but differs from it at step 1`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a, branch := episode("a", 3), episode("b", 3)
+			branch.BranchOf, branch.BranchAt = c.of, c.at
+			if c.change != nil {
+				c.change(branch)
+			}
+			b, err := align.Join(align.Config{MaxUnscored: 1}, group(a, branch), []reward.Evaluation{scored(1), scored(2)}, "")
+			require.NoError(t, err)
+			require.Equal(t, []int32{-1, -1, -1}, b.Rows.BranchOf[:3])
+			if c.want != "" {
+				require.Equal(t, reward.Unaligned, b.Evaluations[1].Outcome)
+				require.Equal(t, c.want, b.Evaluations[1].Reason)
+				require.Equal(t, []bool{true, true, true, false, false, false}, b.Rows.Scored)
+				return
+			}
+			at := int32(c.at)
+			require.Equal(t, []int32{0, 0, 0}, b.Rows.BranchOf[3:])
+			require.Equal(t, []int32{at, at, at}, b.Rows.BranchAt[3:])
+		})
+	}
+}

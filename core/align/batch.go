@@ -42,8 +42,8 @@ func Join(cfg Config, groups []*rl.Group, evaluations []reward.Evaluation, rule 
 //
 // Step outputs are matched by rule, exactly. A step without one has the
 // default reward. If an evaluation has no step outputs at all, the episode
-// score is added to the last step. What cannot be matched makes its trajectory
-// Unaligned, and so unscored; where more trajectories than Config.MaxUnscored
+// score is added to the last step. What cannot be matched, an output or the episode
+// that a branch left, makes its trajectory Unaligned, and so unscored; where more trajectories than Config.MaxUnscored
 // have no score, Fill returns the error of reward.CheckUnscored, with b
 // complete for inspection.
 func (b *Batch) Fill(cfg Config, groups []*rl.Group, evaluations []reward.Evaluation, rule reward.StepIndexing) error {
@@ -75,6 +75,7 @@ func (b *Batch) Fill(cfg Config, groups []*rl.Group, evaluations []reward.Evalua
 	if slices.ContainsFunc(b.Trajectories, func(t *rl.Trajectory) bool { return t.GreedyScore != nil || t.GreedyOutcome != "" }) {
 		b.Rows.Greedy = b.greedy
 	}
+	b.branch(groups)
 	b.separate(cfg)
 	return reward.CheckUnscored(b.Evaluations, func(i int) string { return b.Trajectories[i].ID }, cfg.MaxUnscored)
 }

@@ -18,6 +18,10 @@ func (t *Trajectory) Column(name string) (json.RawMessage, bool) {
 		return named(t.Group, t.Ungrouped)
 	case "task":
 		return named(t.Task, false)
+	case "branch_of":
+		return named(t.BranchOf, false)
+	case "branch_at":
+		return told(t.BranchAt, t.BranchOf != "")
 	case "error":
 		return named(t.Error, false)
 	case "outcome":

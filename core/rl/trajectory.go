@@ -26,10 +26,15 @@ const (
 // Messages is the whole conversation, once. A step's observation is a prefix
 // of it (see Trajectory.Observation), so an episode of n steps costs O(n).
 type Trajectory struct {
-	ID       string    `json:"id"`
-	Group    string    `json:"group,omitempty"`
-	Task     string    `json:"task,omitempty"`
-	Seed     uint64    `json:"seed,omitempty"`
+	ID    string `json:"id"`
+	Group string `json:"group,omitempty"`
+	Task  string `json:"task,omitempty"`
+	Seed  uint64 `json:"seed,omitempty"`
+	// BranchOf is the id of the episode of the same group that this one left at step BranchAt;
+	// empty for an episode that was played from the start. The steps before BranchAt, with their
+	// messages, are copies of that episode's.
+	BranchOf string    `json:"branch_of,omitempty"`
+	BranchAt int       `json:"branch_at,omitempty"`
 	Messages []Message `json:"messages"`
 	// PromptMessages is how many of the messages belong to the prompt; nil if that
 	// is unknown: see Prompt.

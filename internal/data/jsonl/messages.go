@@ -16,7 +16,7 @@ func none(value []byte) bool { return value == nil || string(value) == "null" }
 // their JSON.
 var structured = map[string]bool{
 	nameMessages: true, nameMetadata: true, "steps": true, "evaluation": true, "reward_notes": true, "seed": true, "bootstrap": true,
-	"prompt_messages": true, "given_as_text": true, "own_columns": true, "env_metrics": true,
+	"prompt_messages": true, "given_as_text": true, "own_columns": true, "env_metrics": true, "branch_at": true,
 }
 
 // unfolded returns the object in line with the text of structured fields replaced by the
