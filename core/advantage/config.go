@@ -56,10 +56,6 @@ const (
 	episodeBatch = "batch"
 )
 
-// DefaultInvalidActionPenalty is the usual coefficient of the penalty; [Default]
-// leaves the penalty off.
-const DefaultInvalidActionPenalty = 0.1
-
 // Config selects an estimator and its settings.
 type Config struct {
 	// Estimator computes the advantages.
@@ -92,8 +88,8 @@ type Config struct {
 	Similarity float64 `yaml:"similarity" json:"similarity" jsonschema:"minimum=0,exclusiveMaximum=1" hint:"use 0 for exact anchors or a ratio above 0 and below 1"`
 	// Epsilon is added to a standard deviation before the division.
 	Epsilon float64 `yaml:"epsilon" json:"epsilon" jsonschema:"minimum=1e-12,maximum=1"`
-	// InvalidActionPenalty is the coefficient of the penalty for invalid actions; 0
-	// turns it off.
+	// InvalidActionPenalty is the coefficient of the penalty for invalid actions,
+	// usually 0.1; 0 turns it off.
 	InvalidActionPenalty float64 `yaml:"invalid_action_penalty" json:"invalid_action_penalty" jsonschema:"minimum=0,maximum=1e6"`
 	// History is how many observations before the current one hgpo compares.
 	History int `yaml:"history" json:"history" jsonschema:"minimum=0,maximum=64"`

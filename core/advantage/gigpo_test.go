@@ -120,7 +120,7 @@ func TestInvalidActionPenalty(t *testing.T) {
 	rows.Valid = []bool{true, false, true, true}
 	cfg := advantage.Default()
 	cfg.Gamma = 0.5
-	cfg.InvalidActionPenalty = advantage.DefaultInvalidActionPenalty
+	cfg.InvalidActionPenalty = 0.1
 	got := estimate(t, cfg, rows)
 	require.Equal(t, []float64{0.5, 0.9, 1.5, 3}, got.Return)
 	require.InDeltaSlice(t, []float64{-1, -1.1, 1, 1}, got.Episode, tolerance)

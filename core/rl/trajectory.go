@@ -157,11 +157,13 @@ type Step struct {
 	PolicyVersion uint64   `json:"policy_version"`   // number of learner updates of the policy that acted
 	Policy        *Sampled `json:"-"`                // what a learner needs to recompute the distribution; nil for steps from files
 
-	EnvReward   float64                    `json:"env_reward"`
-	Terminated  bool                       `json:"terminated,omitempty"`
-	Truncated   bool                       `json:"truncated,omitempty"`
-	ActionValid bool                       `json:"action_valid"`
-	Info        map[string]json.RawMessage `json:"info,omitempty"`
+	EnvReward   float64 `json:"env_reward"`
+	Terminated  bool    `json:"terminated,omitempty"`
+	Truncated   bool    `json:"truncated,omitempty"`
+	ActionValid bool    `json:"action_valid"`
+	// Held means that the answer named no action, so that the environment was not called.
+	Held bool                       `json:"held,omitempty"`
+	Info map[string]json.RawMessage `json:"info,omitempty"`
 
 	Credit *Credit `json:"credit,omitempty"` // filled by alignment and the estimator
 }

@@ -80,7 +80,7 @@ func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector,
 }
 
 // Collect plays the episodes of a plan and returns its groups in order, each with
-// its members in order. An episode that faults destroyed more often than
+// its members in order, and then their branches. An episode that faults destroyed more often than
 // Config.Retries is present with rl.StopError and its error; the collection itself
 // fails when the policy fails, when an environment breaks its contract or keeps
 // failing, or when ctx is done. All goroutines have ended when it returns. Calls
@@ -95,11 +95,31 @@ func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Prog
 	if plan.Members == 0 {
 		plan.Members = c.cfg.Members
 	}
-	q := newQueue(plan, c.cfg.Retries, onProgress)
+	jobs := plan.starts()
+	q := newQueue(plan, jobs, len(jobs), c.cfg.Retries, Progress{}, onProgress)
+	err := c.play(ctx, q)
+	stats := q.stats()
+	var groups []*rl.Group
+	if err == nil {
+		groups = q.groups(c.workers[0].spec.Name)
+		err = checkStarts(groups)
+	}
+	if err == nil && plan.Branch && c.cfg.Branch.on() {
+		err = c.grow(ctx, plan, groups, &stats, onProgress)
+	}
+	stats.Elapsed = time.Since(began)
+	if err != nil {
+		return nil, stats, err
+	}
+	return groups, stats, nil
+}
+
+// play plays the episodes of q. All goroutines have ended when it returns.
+func (c *Collector) play(ctx context.Context, q *queue) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	active := min(len(c.workers), plan.Groups*plan.Members)
-	share := (plan.Groups*plan.Members + active - 1) / active
+	active := min(len(c.workers), len(q.jobs))
+	share := (len(q.jobs) + active - 1) / active
 	var wg sync.WaitGroup
 	for _, w := range c.workers[:active] {
 		wg.Go(func() {
@@ -109,16 +129,7 @@ func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Prog
 		})
 	}
 	wg.Wait()
-	stats := q.stats()
-	stats.Elapsed = time.Since(began)
-	if err := context.Cause(ctx); err != nil {
-		return nil, stats, err
-	}
-	groups := q.groups(c.workers[0].spec.Name)
-	if err := checkStarts(groups); err != nil {
-		return nil, stats, err
-	}
-	return groups, stats, nil
+	return context.Cause(ctx)
 }
 
 // Close shuts all environments down. It waits for a running collection.

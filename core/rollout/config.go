@@ -68,6 +68,8 @@ type Config struct {
 	// StopPattern ends an episode, after the action, if it matches the policy's
 	// output; empty means never.
 	StopPattern string `yaml:"stop_pattern" json:"stop_pattern"`
+	// Branch is at which states the episodes of training are continued several times.
+	Branch BranchConfig `yaml:"branch" json:"branch"`
 	// Anchor is what identifies a state: the raw observation, the text that a reader
 	// sees, or all messages up to the decision.
 	Anchor AnchorSource `yaml:"anchor" json:"anchor" jsonschema:"enum=observation,enum=text,enum=messages"`
@@ -88,6 +90,7 @@ func DefaultConfig() Config {
 		Retries:         2,
 		Restarts:        backoff.Default(),
 		Action:          action.DefaultConfig(),
+		Branch:          BranchConfig{Where: branchNowhere, Every: 5, Points: 2, Children: 2, Depth: 1},
 		Anchor:          AnchorObservation,
 	}
 }
@@ -108,7 +111,7 @@ func (c Config) parser(spec env.Spec) (*action.Parser, error) {
 		p.Under("rollout.action", fault.Leaves(err))
 		err = errors.Join(p...)
 	}
-	return parser, errors.Join(err, c.ends(spec))
+	return parser, errors.Join(err, c.ends(spec), c.Branch.suits(spec.Actions))
 }
 
 // ends returns an error if nothing ends an episode.

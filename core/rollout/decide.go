@@ -16,7 +16,8 @@ import (
 func (w *worker) decide(ctx context.Context) error {
 	w.rows, w.observations = w.rows[:0], w.observations[:0]
 	for i := range w.slots {
-		if s := &w.slots[i]; s.waits() {
+		s := &w.slots[i]
+		if s.prescribed(); s.waits() {
 			w.rows = append(w.rows, i)
 			w.observations = append(w.observations, w.observation(s))
 		}

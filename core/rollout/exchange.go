@@ -36,6 +36,8 @@ func (w *worker) exchange(ctx context.Context) error {
 		switch s.phase {
 		case starting:
 			w.batch.Ops[i], w.batch.Seeds[i] = env.Reset, s.t.Seed
+		case repeating:
+			s.repeat(&w.spec, w.batch, i)
 		case acting:
 			s.submit(&w.spec, w.batch, i)
 		}
@@ -165,7 +167,7 @@ func (w *worker) lose(s *slot, cause error, how loss) {
 		s.asked.cancel()
 	}
 	if w.queue.again(s.job, how) {
-		*s = slot{}
+		s.clear()
 		w.busy--
 		return
 	}

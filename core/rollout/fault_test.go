@@ -270,6 +270,7 @@ func TestConfigProblems(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{
 		"groups", "members", "max_steps", "parallel", "retries", "step_deadline", "episode_deadline", "stop_pattern", "anchor_pattern", "anchor", "restarts.within", "action.parse", "action.take",
+		"branch.where", "branch.every", "branch.points", "branch.children", "branch.depth",
 	}, keys)
 	cfg = DefaultConfig()
 	cfg.Anchor, cfg.AnchorPattern = AnchorMessages, "x"

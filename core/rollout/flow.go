@@ -31,13 +31,14 @@ func (w *worker) flow(ctx context.Context) error {
 	defer stop()
 	answers := make(chan *request)
 	for {
-		w.fill()
+		w.fill(ctx)
 		if w.busy == 0 {
 			return nil
 		}
 		due := false
 		for i := range w.slots {
 			s := &w.slots[i]
+			s.prescribed()
 			due = due || s.due()
 			if s.waits() {
 				r := w.request(ctx, i)

@@ -20,6 +20,8 @@ type Plan struct {
 	// Unscored leaves scoring to the caller, who scores episodes of several policies
 	// together. What plays for it returns evaluations that mean nothing, or none.
 	Unscored bool `json:"Unscored,omitempty"`
+	// Branch says that episodes branch as configured.
+	Branch bool `json:"Branch,omitempty"`
 	// Starts are the environment seeds of the groups, if a sampler chose them; nil
 	// otherwise.
 	Starts []uint64 `json:"Starts,omitempty"`
@@ -61,9 +63,10 @@ func (p Plan) TrajectoryID(g, member int) string {
 // episode ended before its first step, for the reason why. Task is the
 // environment's name.
 func (p Plan) Lost(task, why string) []*rl.Group {
-	q := newQueue(p, 0, nil)
-	for i := range q.episodes {
-		t := q.begin(job{group: i / p.Members, member: i % p.Members}, task)
+	jobs := p.starts()
+	q := newQueue(p, jobs, len(jobs), 0, Progress{}, nil)
+	for i, j := range jobs {
+		t := q.begin(j, task)
 		t.StopReason, t.Error = rl.StopError, why
 		q.episodes[i] = t
 	}
@@ -75,8 +78,10 @@ func (p Plan) Lost(task, why string) []*rl.Group {
 type Progress struct {
 	Episodes  int // decided so far, failed ones among them
 	Total     int
-	Steps     int // of the decided episodes
-	Successes int // episodes that terminated with a positive environment reward on the last step
+	Branches  int // episodes that left others
+	Steps     int // of the decided episodes, those that branches share counted once
+	Repeated  int // steps that were taken again to reach the states where branches begin
+	Successes int // episodes from the start that terminated with a positive environment reward on the last step
 	Failed    int // episodes that ended with rl.StopError
 	Restarts  int // environments opened again after a fault
 }
@@ -84,10 +89,14 @@ type Progress struct {
 // Count adds an episode that is decided.
 func (p *Progress) Count(t *rl.Trajectory) {
 	p.Episodes++
-	p.Steps += len(t.Steps)
+	p.Steps += max(0, len(t.Steps)-t.BranchAt)
+	if t.BranchOf != "" {
+		p.Branches++
+	}
 	switch {
 	case t.StopReason == rl.StopError:
 		p.Failed++
+	case t.BranchOf != "":
 	case t.StopReason == rl.StopTerminated && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].EnvReward > 0:
 		p.Successes++
 	}

@@ -11,8 +11,20 @@ import (
 
 // job is one attempt at one episode.
 type job struct {
-	group, member int // group counts from Plan.FirstGroup
-	attempt       int // 0-based
+	index         int     // of the episode in the collection
+	group, member int     // group counts from Plan.FirstGroup, branches from the last member
+	attempt       int     // 0-based
+	branch        *Branch // nil = the episode begins at the start
+	next          *job    // the next branch from the same state, for the same slot
+}
+
+// starts returns the jobs of the episodes of a plan that begin at the start.
+func (p Plan) starts() []job {
+	jobs := make([]job, p.Groups*p.Members)
+	for i := range jobs {
+		jobs[i] = job{index: i, group: i / p.Members, member: i % p.Members}
+	}
+	return jobs
 }
 
 // queue is what the workers of a collection share: the jobs that wait and the
@@ -23,7 +35,7 @@ type queue struct {
 	notify  func(Progress)
 
 	mu       sync.Mutex
-	next     int   // index of the first episode that has not been started
+	jobs     []job // that have not been started
 	waiting  []job // to be retried
 	alone    []job // to be retried alone in an environment
 	episodes []*rl.Trajectory
@@ -32,12 +44,14 @@ type queue struct {
 	passing  int
 }
 
-func newQueue(plan Plan, retries int, notify func(Progress)) *queue {
-	total := plan.Groups * plan.Members
+// newQueue returns the queue of so many episodes, after those of an earlier one of the same
+// collection.
+func newQueue(plan Plan, jobs []job, episodes, retries int, earlier Progress, notify func(Progress)) *queue {
+	earlier.Total += episodes
 	return &queue{
-		plan: plan, retries: retries, notify: notify,
-		episodes: make([]*rl.Trajectory, total),
-		progress: Progress{Total: total},
+		plan: plan, retries: retries, notify: notify, jobs: jobs,
+		episodes: make([]*rl.Trajectory, episodes),
+		progress: earlier,
 	}
 }
 
@@ -49,9 +63,9 @@ func (q *queue) take(idle bool) (j job, alone, ok bool) {
 	case len(q.waiting) > 0:
 		j, q.waiting = q.waiting[0], q.waiting[1:]
 		return j, false, true
-	case q.next < len(q.episodes):
-		q.next++
-		return job{group: (q.next - 1) / q.plan.Members, member: (q.next - 1) % q.plan.Members}, false, true
+	case len(q.jobs) > 0:
+		j, q.jobs = q.jobs[0], q.jobs[1:]
+		return j, false, true
 	case idle && len(q.alone) > 0:
 		// Members of one group tend to have the same fault: alternate between
 		// groups, so that healthy episodes finish in between.
@@ -78,6 +92,7 @@ func (q *queue) again(j job, how loss) bool {
 	}
 	q.retried++
 	j.attempt++
+	j.next = nil // it stays with the slot
 	if how == crashed && j.attempt == q.retries {
 		q.alone = append(q.alone, j)
 	} else {
@@ -90,7 +105,7 @@ func (q *queue) again(j job, how loss) bool {
 func (q *queue) finish(j job, t *rl.Trajectory) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.episodes[j.group*q.plan.Members+j.member] = t
+	q.episodes[j.index] = t
 	q.progress.Count(t)
 	if q.notify != nil {
 		q.notify(q.progress)
@@ -102,6 +117,13 @@ func (q *queue) anyDone() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.progress.Episodes > q.progress.Failed
+}
+
+// repeats counts steps that were repeated for a branch.
+func (q *queue) repeats(steps int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.progress.Repeated += steps
 }
 
 func (q *queue) restarted() {
@@ -119,6 +141,9 @@ func (q *queue) stats() Stats {
 
 // begin returns the empty trajectory of a job.
 func (q *queue) begin(j job, task string) *rl.Trajectory {
+	if j.branch != nil {
+		return j.branch.begin(j.member - q.plan.Members)
+	}
 	g := q.plan.FirstGroup + j.group
 	seed := q.plan.Start(g)
 	return &rl.Trajectory{
@@ -132,6 +157,9 @@ func (q *queue) begin(j job, task string) *rl.Trajectory {
 
 // decision returns the randomness of the decision at a step.
 func (q *queue) decision(j job, step int) rl.Seed {
+	if b := j.branch; b != nil && step > b.At && b.Luck >= 0 {
+		j.member = b.Luck
+	}
 	return q.plan.Seed.Path(uint64(q.plan.FirstGroup+j.group), uint64(j.member), uint64(step))
 }
 

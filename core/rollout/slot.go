@@ -18,11 +18,12 @@ import (
 type phase byte
 
 const (
-	idle     phase = iota // an episode
-	starting              // the environment's reset
-	deciding              // the policy
-	acting                // the environment's answer
-	valuing               // the critic's estimate of the final observation
+	idle      phase = iota // an episode
+	starting               // the environment's reset
+	repeating              // the environment's answer to a step of the episode that a branch leaves
+	deciding               // the policy
+	acting                 // the environment's answer
+	valuing                // the critic's estimate of the final observation
 )
 
 // slot is one slot of a vectorized environment and the episode in it.
@@ -49,11 +50,18 @@ type slot struct {
 	invalid  int    // such answers in a row
 	info     map[string]json.RawMessage
 	task     rl.Task // what the episode starts from, according to the environment
+
+	repeated int    // steps of the episode that a branch leaves that are done again
+	next     *job   // the next branch from the same state
+	saved    *saved // the state where it begins, if the environment saves states
 }
+
+// clear frees s for its next episode.
+func (s *slot) clear() { *s = slot{next: s.next, saved: s.saved} }
 
 // begin puts a new episode into s.
 func (s *slot) begin(j job, t *rl.Trajectory, chunk int, now time.Time) {
-	*s = slot{phase: starting, job: j, t: t, began: now, arena: arena{rows: chunk + 1}}
+	*s = slot{phase: starting, job: j, t: t, began: now, arena: arena{rows: chunk + 1}, next: j.next, saved: s.saved}
 	t.Messages = make([]rl.Message, 0, 2*chunk+2)
 	t.Steps = make([]rl.Step, 0, chunk)
 }
@@ -64,7 +72,7 @@ func (s *slot) waits() bool {
 }
 
 // due reports whether s needs the environment.
-func (s *slot) due() bool { return s.phase == starting || s.phase == acting }
+func (s *slot) due() bool { return s.phase == starting || s.phase == repeating || s.phase == acting }
 
 // submit writes the decided action into row i of a batch and into the
 // conversation.
@@ -205,6 +213,7 @@ func (s *slot) record(spec *env.Spec, version uint64, reward float64, flags env.
 		Terminated:    flags&env.Terminated != 0,
 		Truncated:     flags&(env.Truncated|env.Terminated) == env.Truncated,
 		ActionValid:   flags&env.InvalidAction == 0 && !s.held,
+		Held:          s.held,
 	}
 	if d.HasValue {
 		step.Value = s.arena.value(d.Value)

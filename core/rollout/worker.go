@@ -62,7 +62,7 @@ func (w *worker) run(ctx context.Context, q *queue, share int) error {
 		if err := w.decide(ctx); err != nil {
 			return err
 		}
-		w.fill()
+		w.fill(ctx)
 		if w.busy == 0 {
 			return nil
 		}
@@ -93,7 +93,7 @@ func (w *worker) turn(ctx context.Context) error {
 }
 
 // fill begins waiting episodes in idle slots.
-func (w *worker) fill() {
+func (w *worker) fill(ctx context.Context) {
 	if w.busy == 0 {
 		w.alone = false
 	}
@@ -102,12 +102,13 @@ func (w *worker) fill() {
 		if s.phase != idle || w.alone {
 			continue
 		}
-		j, alone, ok := w.queue.take(w.busy == 0)
+		j, alone, ok := w.nextFor(s)
 		if !ok {
-			return
+			continue
 		}
 		s.begin(j, w.queue.begin(j, w.spec.Name), w.chunk, time.Now())
 		w.busy++
+		w.restore(ctx, s, i)
 		w.alone = alone
 		if alone && !w.apart {
 			w.budget.Progressed() // healthy episodes can progress now that they are separate
@@ -116,12 +117,21 @@ func (w *worker) fill() {
 	}
 }
 
+// nextFor returns the next episode for s: the next branch from the state that s left, or one of
+// the queue.
+func (w *worker) nextFor(s *slot) (j job, alone, ok bool) {
+	if s.next != nil {
+		return *s.next, false, true
+	}
+	return w.queue.take(w.busy == 0)
+}
+
 // absorb takes the environment's reply: every slot that waited for it gets its
 // observation and, if it had acted, its step.
 func (w *worker) absorb(ctx context.Context) {
 	for k := range w.reply.Events {
 		e := &w.reply.Events[k]
-		if s := &w.slots[e.Slot]; s.due() {
+		if s := &w.slots[e.Slot]; s.due() && !(s.phase == repeating && e.Kind != env.EventMetric) {
 			if err := s.hear(e); err != nil {
 				w.lose(s, w.broken("%v", err), told)
 			}
@@ -150,8 +160,15 @@ func (w *worker) absorb(ctx context.Context) {
 
 // advance moves slot i on by what the environment answered.
 func (w *worker) advance(ctx context.Context, s *slot, i int, flags env.Flag) {
-	if s.phase == starting {
+	switch s.phase {
+	case starting:
 		w.opened(s, i)
+		if s.job.branch != nil {
+			w.follow(ctx, s, i)
+		}
+		return
+	case repeating:
+		w.compare(ctx, s, i, flags)
 		return
 	}
 	reward := w.reply.Reward[i]
@@ -248,6 +265,6 @@ func (w *worker) finish(s *slot, reason rl.StopReason) {
 // leave stores the episode of s and frees the slot.
 func (w *worker) leave(s *slot) {
 	w.queue.finish(s.job, s.t)
-	*s = slot{}
+	s.clear()
 	w.busy--
 }

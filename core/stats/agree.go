@@ -34,7 +34,7 @@ func Pearson(x, y []float64) (r float64, ok bool) {
 //
 // Shapes: x, y [pairs], finite. Source: Spearman, American Journal of Psychology
 // 15 (1904) 72–101.
-func Spearman(x, y []float64) (rho float64, ok bool) { return Pearson(Ranks(x), Ranks(y)) }
+func Spearman(x, y []float64) (rho float64, ok bool) { return Pearson(ranks(x), ranks(y)) }
 
 // MeanAbsoluteDifference returns the mean of |x − y|; 0 for no pairs.
 //
@@ -50,9 +50,9 @@ func MeanAbsoluteDifference(x, y []float64) float64 {
 	return sum / max(float64(len(x)), 1)
 }
 
-// Ranks returns the rank of each value, from 1 for the smallest; equal values
+// ranks returns the rank of each value, from 1 for the smallest; equal values
 // share the mean of their ranks.
-func Ranks(x []float64) []float64 {
+func ranks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {
 		order[i] = i

@@ -41,8 +41,10 @@ func TestAgreement(t *testing.T) {
 	r, ok := stats.Pearson([]float64{1e200, 3e200, 2e200}, []float64{1e-200, 2e-200, 2e-200})
 	require.True(t, ok)
 	require.InDelta(t, 0.8660254038, r, 1e-9)
-	require.Equal(t, []float64{3, 1, 5.5, 3, 3, 5.5}, stats.Ranks([]float64{0.5, 0, 1, 0.5, 0.5, 1}))
-	require.Empty(t, stats.Ranks(nil))
+	order := []float64{1, 2, 3, 4, 5, 6}
+	of, _ := stats.Spearman([]float64{0.5, 0, 1, 0.5, 0.5, 1}, order)
+	ranks, _ := stats.Pearson([]float64{3, 1, 5.5, 3, 3, 5.5}, order)
+	require.Equal(t, ranks, of, "equal values share the mean of their ranks")
 }
 
 // Promise: where nothing varies there is no correlation, not one of 0; a third

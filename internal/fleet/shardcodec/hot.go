@@ -25,12 +25,13 @@ const (
 	flagValue
 	flagPolicy
 	flagRare
+	flagHeld
 )
 
 func (w *writer) step(s *rl.Step) {
 	rare := s.Action.ToolCalls != nil || s.Prompt != nil || s.Tokens != nil || s.Info != nil || s.Credit != nil
 	w.bytes = append(w.bytes, flag(s.Terminated, flagTerminated)|flag(s.Truncated, flagTruncated)|flag(s.ActionValid, flagValid)|
-		flag(s.Value != nil, flagValue)|flag(s.Policy != nil, flagPolicy)|flag(rare, flagRare))
+		flag(s.Value != nil, flagValue)|flag(s.Policy != nil, flagPolicy)|flag(rare, flagRare)|flag(s.Held, flagHeld))
 	for _, n := range [...]int{s.Index, s.MessageCount, s.Action.Choice} {
 		w.bytes = binary.AppendVarint(w.bytes, int64(n))
 	}
@@ -84,10 +85,11 @@ func (r *reader) messages(n int) []rl.Message {
 
 func (r *reader) step(s *rl.Step) {
 	flags := r.byte()
-	if flags >= flagRare<<1 {
+	if flags >= flagHeld<<1 {
 		r.fail("a step has unknown flags")
 	}
 	s.Terminated, s.Truncated, s.ActionValid = flags&flagTerminated > 0, flags&flagTruncated > 0, flags&flagValid > 0
+	s.Held = flags&flagHeld > 0
 	for _, n := range [...]*int{&s.Index, &s.MessageCount, &s.Action.Choice} {
 		*n = int(r.varint())
 	}
