@@ -11,15 +11,16 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/world"
 )
 
-// OpenEnvironment checks, meters and compiles the environment in a WebAssembly file, and
-// configures it. It runs in this process, whatever c.Isolation says of rewards: each slot
+// OpenEnvironment checks, meters and compiles the environment in a WebAssembly file, or
+// opens that in a script: in this file alone, or together with all files of its folder. It
+// then configures the environment, which runs in this process, whatever c.Isolation says of rewards: each slot
 // has an instance, and each episode starts from the same state. Limits.Fuel, MemoryMiB,
 // CallDepth and WallClock limit every reset and step; what exceeds them is the failure of
 // its slot.
 //
 // The error is a *fault.Error, or several, joined, for options that the module rejects;
 // the description is then valid if it has a name.
-func (c Config) OpenEnvironment(ctx context.Context, path string, setup wire.Configuration) (env.Env, wire.Description, error) {
+func (c Config) OpenEnvironment(ctx context.Context, path string, folder bool, setup wire.Configuration) (env.Env, wire.Description, error) {
 	c.Isolation = Snapshot
 	if err := c.check(); err != nil {
 		return nil, wire.Description{}, err
@@ -27,11 +28,11 @@ func (c Config) OpenEnvironment(ctx context.Context, path string, setup wire.Con
 	if c.Workers == 0 {
 		c.Workers = cpus.Count()
 	}
-	s, err := source.ModuleFile(path, c.sizes())
+	s, err := source.Environment(path, folder, languages(), c.sizes())
 	if err != nil {
 		return nil, wire.Description{}, err
 	}
-	b, err := local.New(c.options(), nil)
+	b, err := local.New(c.options(), languages())
 	if err != nil {
 		return nil, wire.Description{}, err
 	}

@@ -112,6 +112,7 @@ func (p *packing) plugin(at string) (string, error) {
 	if at == "" || strings.HasPrefix(at, disk.BuiltIn) {
 		return at, nil
 	}
+	at, sandboxed := strings.CutPrefix(at, disk.Sandbox)
 	name, err := p.add(at)
 	if err != nil {
 		return "", err
@@ -119,6 +120,9 @@ func (p *packing) plugin(at string) (string, error) {
 	manifest := strings.TrimSuffix(at, ".py") + "." + disk.ManifestName
 	if _, err := os.Stat(manifest); err == nil {
 		p.files[strings.TrimSuffix(name, ".py")+"."+disk.ManifestName] = member{path: manifest}
+	}
+	if sandboxed {
+		return disk.Sandbox + "./" + name, nil
 	}
 	return "./" + name, nil
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -41,11 +40,20 @@ type Program struct {
 // Choice returns the plug-in that one of two keys names: its path or name, and whether
 // it is the path of a module.
 func Choice(plugin, module string) (path string, isModule bool) {
-	if module == "" || filepath.IsAbs(module) || strings.HasPrefix(module, "./") || strings.HasPrefix(module, "../") {
-		return cmp.Or(module, plugin), module != ""
+	if module == "" {
+		return plugin, false
 	}
-	return "./" + module, true
+	if !filepath.IsAbs(module) && !strings.HasPrefix(module, "./") && !strings.HasPrefix(module, "../") {
+		module = "./" + module
+	}
+	if !disk.IsModule(module) {
+		module = disk.Sandbox + module
+	}
+	return module, true
 }
+
+// modules lists the extensions of what the sandbox runs; a folder has none.
+var modules = []string{".wasm", ".py", ""}
 
 // CheckModule reports a module beside a plug-in, or one that has another name than a module.
 func CheckModule(p *fault.Problems, key, plugin, module string) {
@@ -53,8 +61,8 @@ func CheckModule(p *fault.Problems, key, plugin, module string) {
 	case module == "":
 	case plugin != "":
 		p.Invalid(key+"module", "names a second environment beside plugin", "remove one of the two")
-	case !disk.IsModule(module):
-		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm)", module), "use plugin for a program, a Python file or a folder")
+	case !slices.Contains(modules, filepath.Ext(module)) || disk.IsModule(module) && filepath.Ext(module) != ".wasm":
+		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm), a Python file (.py) or a folder", module), "use plugin for a program")
 	}
 }
 

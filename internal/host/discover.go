@@ -60,8 +60,8 @@ func Digest(path string) (string, error) { return disk.Digest(path) }
 func Inspect(ctx context.Context, path, digest string) (Found, error) {
 	cfg := DefaultConfig()
 	cfg.Path, cfg.Slots, cfg.Digest = path, 1, digest
-	if file, err := disk.Module(path); err != nil || file != "" {
-		found, err := describeModule(ctx, file, cfg, err)
+	if disk.Runs(path) {
+		found, err := describeModule(ctx, cfg)
 		if found.Version != "" && errors.Is(err, fault.Of(fault.Config, "")) {
 			err = nil // ignore errors: the user may need to set options
 		}
@@ -86,8 +86,8 @@ func Check(ctx context.Context, cfg Config) (Found, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
 	}
-	if file, err := disk.Module(cfg.Path); err != nil || file != "" {
-		return describeModule(ctx, file, cfg, err)
+	if disk.Runs(cfg.Path) {
+		return describeModule(ctx, cfg)
 	}
 	found, s, err := describe(ctx, cfg.launch(describeDeadline))
 	if err != nil {
@@ -97,9 +97,9 @@ func Check(ctx context.Context, cfg Config) (Found, error) {
 	return found, found.configure(ctx, s, cfg)
 }
 
-// describeModule is Check for the environment in a WebAssembly file.
-func describeModule(ctx context.Context, file string, cfg Config, err error) (Found, error) {
-	e, said, err := openModule(ctx, file, cfg, err)
+// describeModule is Check for an environment in the sandbox.
+func describeModule(ctx context.Context, cfg Config) (Found, error) {
+	e, said, err := openModule(ctx, cfg)
 	f := Found{Name: nameOf(cfg.Path), Path: cfg.Path}
 	if said.Name != "" {
 		f.Name, f.Kind, f.Version, f.Protocol, f.Summary, f.Options = said.Name, Environment, said.Version, said.Protocol, said.Summary, said.Options

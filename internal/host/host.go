@@ -31,8 +31,8 @@ func Open(ctx context.Context, cfg Config) (env.Env, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return nil, err
 	}
-	if file, err := disk.Module(cfg.Path); err != nil || file != "" {
-		e, _, err := openModule(ctx, file, cfg, err)
+	if disk.Runs(cfg.Path) {
+		e, _, err := openModule(ctx, cfg)
 		return e, err
 	}
 	e := &environment{cfg: cfg, steps: newWatchdog(cfg.BatchDeadline), resets: newWatchdog(cfg.ResetDeadline)}
@@ -42,9 +42,9 @@ func Open(ctx context.Context, cfg Config) (env.Env, error) {
 	return e, nil
 }
 
-// openModule opens the environment in a WebAssembly file, which the digests of cfg must
-// allow. err is that of finding the file.
-func openModule(ctx context.Context, file string, cfg Config, err error) (env.Env, wire.Description, error) {
+// openModule opens an environment in the sandbox, which the digests of cfg must allow.
+func openModule(ctx context.Context, cfg Config) (env.Env, wire.Description, error) {
+	file, whole, err := disk.Module(cfg.Path)
 	if err == nil {
 		var problems fault.Problems
 		cfg.alone(&problems)
@@ -57,7 +57,7 @@ func openModule(ctx context.Context, file string, cfg Config, err error) (env.En
 		return nil, wire.Description{}, err
 	}
 	cfg.Sandbox.Logger = cfg.Log
-	e, said, err := cfg.Sandbox.OpenEnvironment(ctx, file, wire.Configuration{Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options})
+	e, said, err := cfg.Sandbox.OpenEnvironment(ctx, file, whole, wire.Configuration{Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options})
 	if err != nil {
 		return nil, said, err
 	}

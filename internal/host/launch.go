@@ -112,9 +112,9 @@ func socketDir() (string, error) {
 // command returns what starts the plug-in. It fails if the path is not a plug-in, or
 // not the expected one.
 func (l *launch) command() (disk.Command, error) {
-	if file, err := disk.Module(l.path); file != "" {
+	if disk.Runs(l.path) {
 		return disk.Command{}, &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Refused, Where: l.path, What: "is a WebAssembly module, and only environments can be modules", Err: err,
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: l.path, What: "is a WebAssembly module, and only environments can be modules",
 			Hint: "name it in environment.module, or build the policy as a program",
 		}
 	}

@@ -56,7 +56,9 @@ func EachPluginPath(plugin *string, options *map[string]any, replace func(string
 		}
 		return "./" + path
 	}
-	if strings.ContainsRune(*plugin, '/') {
+	if name, in := strings.CutPrefix(*plugin, disk.Sandbox); in && strings.ContainsRune(name, '/') {
+		*plugin = disk.Sandbox + explicit(name)
+	} else if strings.ContainsRune(*plugin, '/') {
 		*plugin = explicit(*plugin)
 	}
 	if *options != nil {

@@ -23,7 +23,7 @@ type Command struct {
 // of a folder in the working directory.
 func CommandOf(path string) (Command, error) {
 	f, err := formOf(path)
-	if err != nil {
+	if err != nil || inSandbox(path) {
 		return Command{}, err
 	}
 	switch f {
@@ -37,25 +37,34 @@ func CommandOf(path string) (Command, error) {
 	return Command{Path: path}, nil
 }
 
-// IsModule reports whether the plug-in at path is a file with a WebAssembly module, by
-// its name.
-func IsModule(path string) bool { return strings.HasSuffix(path, wasmSuffix) }
+// IsModule reports whether the plug-in at path runs in the sandbox, by its name: a
+// WebAssembly module, or a path after Sandbox.
+func IsModule(path string) bool { return strings.HasSuffix(path, wasmSuffix) || inSandbox(path) }
 
-// Module returns the file of the WebAssembly module that is the plug-in at path, itself
-// or by the command of its folder; "" for a plug-in that is a program.
-func Module(path string) (string, error) {
+// Module returns the file that the sandbox runs as the plug-in at path, itself or by the
+// command of its folder, and whether the folder belongs to it; "" for a plug-in that is a
+// program.
+func Module(path string) (file string, whole bool, err error) {
 	f, err := formOf(path)
-	if err != nil || f == wasm {
-		return path, err
-	}
-	if f != folder {
-		return "", nil
+	switch {
+	case err != nil, f == wasm, f == script && inSandbox(path):
+		return bare(path), false, err
+	case f != folder:
+		return "", false, nil
 	}
 	m, err := ReadManifest(path)
-	if err != nil || len(m.Command) == 0 || !strings.HasSuffix(m.Command[0], wasmSuffix) {
-		return "", err
+	if err != nil || len(m.Command) == 0 || !strings.HasSuffix(m.Command[0], wasmSuffix) && !inSandbox(path) {
+		return "", false, err
 	}
-	return inFolder(path, m.Command[0])
+	file, err = inFolder(bare(path), m.Command[0])
+	return file, true, err
+}
+
+// Runs reports whether the sandbox runs the plug-in at path: Module returns its file, or
+// why there is none.
+func Runs(path string) bool {
+	file, _, err := Module(path)
+	return file != "" || err != nil
 }
 
 func folderCommand(dir string) (Command, error) {

@@ -28,6 +28,7 @@ const (
 // .git, and runs, the folder of training runs. It takes about 1 ms per MB. For a
 // built-in plug-in, it covers the name and the build ID of the program.
 func Digest(path string) (string, error) {
+	path = bare(path)
 	f, err := formOf(path)
 	if err != nil {
 		return "", err

@@ -36,10 +36,27 @@ const (
 	wasmSuffix   = ".wasm"
 )
 
+// Sandbox precedes the path or name of an environment in Python that runs in the sandbox
+// instead of a process: sandbox:./maze.py, or a folder with such a file.
+const Sandbox = "sandbox:"
+
+// bare is a path without Sandbox.
+func bare(path string) string { return strings.TrimPrefix(path, Sandbox) }
+
+func inSandbox(path string) bool { return strings.HasPrefix(path, Sandbox) }
+
 // Find returns the path of a plug-in that is given by path (with a slash) or by name.
 // It looks a name up in folders, in order: first the file or folder NAME, then NAME.py
 // and NAME.wasm.
 func Find(plugin string, folders ...string) (string, error) {
+	if inSandbox(plugin) {
+		path, err := Find(bare(plugin), folders...)
+		if err == nil {
+			path = Sandbox + path
+			err = Check(path)
+		}
+		return path, err
+	}
 	if strings.ContainsRune(plugin, filepath.Separator) || isBuiltin(plugin) {
 		_, err := formOf(plugin)
 		return plugin, err
@@ -131,6 +148,7 @@ func within(dir string) ([]string, error) {
 // Name returns the name of the plug-in at a path: the last part of the path, without
 // .py or .wasm.
 func Name(path string) string {
+	path = bare(path)
 	if isBuiltin(path) {
 		return strings.TrimPrefix(path, BuiltIn)
 	}
@@ -151,8 +169,34 @@ func Check(path string) error {
 	return err
 }
 
+// playable returns why a plug-in does not run in the sandbox.
+func playable(path string, f form) error {
+	file := bare(path)
+	if f == folder {
+		m, err := ReadManifest(file)
+		if err != nil {
+			return err
+		}
+		file = m.Command[0]
+	}
+	if f != builtin && (IsModule(file) || strings.HasSuffix(file, pythonSuffix)) {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Refused, Where: bare(path), What: "is a program, which the sandbox cannot run",
+		Hint: "name a WebAssembly module, a Python file, or a folder whose plugin.yaml starts one of them; a program runs as plugin",
+	}
+}
+
 // formOf returns the form of the plug-in at path, or why there is none.
 func formOf(path string) (form, error) {
+	if inSandbox(path) {
+		f, err := formOf(bare(path))
+		if err == nil {
+			err = playable(path, f)
+		}
+		return f, err
+	}
 	if isBuiltin(path) {
 		return builtin, checkBuiltin(path)
 	}

@@ -34,6 +34,7 @@ func Home(getenv func(string) string) string {
 // It first calls try with the copy. If try succeeds, the copy atomically replaces a
 // plug-in of the same name; on an error, the old one stays.
 func Install(path, home string, m Manifest, try func(path string) error) (string, *Manifest, error) {
+	path = bare(path)
 	f, err := formOf(path)
 	if err != nil {
 		return "", nil, err

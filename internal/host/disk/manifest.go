@@ -78,6 +78,7 @@ func manifestOf(path string, f form) string {
 // ReadManifest returns the manifest of the plug-in at path. It returns nil if a file
 // has none; a folder must have one.
 func ReadManifest(path string) (*Manifest, error) {
+	path = bare(path)
 	f, err := formOf(path)
 	if err != nil {
 		return nil, err
@@ -113,6 +114,7 @@ func ReadManifest(path string) (*Manifest, error) {
 // WriteManifest writes m atomically as the manifest of the plug-in at path, and returns
 // the manifest's path.
 func WriteManifest(path string, m *Manifest) (string, error) {
+	path = bare(path)
 	f, err := formOf(path)
 	if err != nil {
 		return "", err

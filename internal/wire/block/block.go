@@ -30,7 +30,7 @@ type Answer struct {
 type Turn struct {
 	Reward                               float64
 	Flags                                uint32 // the bits of env.Flag
-	Reserved                             uint32
+	Shown                                uint32 // 1: a Text without bytes is not the anchor
 	Anchor, Text, Features, Mask, Events Span // the size of Events is their number
 }
 

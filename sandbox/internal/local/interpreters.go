@@ -18,16 +18,22 @@ func (b *Backend) interpreter(i interpreter.Interpreter) engine.Module {
 
 // Precompile compiles an interpreter into the cache, as the first script would.
 func (b *Backend) Precompile(ctx context.Context, i interpreter.Interpreter) error {
+	program, err := b.Interpreter(ctx, i)
+	if err == nil {
+		program.Close(ctx)
+	}
+	return err
+}
+
+// Interpreter compiles an interpreter. The error is a *fault.Error or an
+// *interpreter.Missing.
+func (b *Backend) Interpreter(ctx context.Context, i interpreter.Interpreter) (*engine.Program, error) {
 	anything := func(*fuel.Info) error { return nil }
 	program, err := b.engine.Compile(ctx, b.interpreter(i), fuel.Options{Limits: b.gate(true)}, anything)
-	switch {
-	case fault.As(err) != nil:
-		return err
-	case err != nil:
-		return source.Refusal(i.Title, "the interpreter cannot be compiled", "report it", err)
+	if err != nil && fault.As(err) == nil {
+		err = source.Refusal(i.Title, "the interpreter cannot be compiled", "report it", err)
 	}
-	program.Close(ctx)
-	return nil
+	return program, err
 }
 
 // Preload compiles an interpreter for all later scripts. It is not safe for

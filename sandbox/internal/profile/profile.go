@@ -62,6 +62,31 @@ type Guest interface {
 	Resume(memo []byte) error
 }
 
+// Streams is what a guest prints and reads apart from its log.
+type Streams interface {
+	// Capture keeps standard output out of the log from now on.
+	Capture()
+	// Captured returns the standard output since Capture.
+	Captured() []byte
+	// Feed sets the standard input.
+	Feed(p []byte)
+}
+
+// Player plays an environment in one instance. What the guest says is not trusted: the
+// caller checks every answer and every turn.
+type Player interface {
+	Guest
+	// Ask calls block.Describe, Configure or Render with an input. said is valid until
+	// the guest runs again; failed says that it describes problems.
+	Ask(call string, input []byte) (said []byte, failed bool, stop *engine.Stop)
+	// Draws reports whether the guest has block.Render, once it is configured.
+	Draws() bool
+	// Reset and Step return where the guest's block.Turn is. want has the bits of
+	// env.Want. The text is the action of an environment without a list of actions.
+	Reset(seed uint64, want uint32) (at uint32, stop *engine.Stop)
+	Step(action int32, text string, want uint32) (at uint32, stop *engine.Stop)
+}
+
 // Session calls one instance of a reward.
 type Session interface {
 	Guest

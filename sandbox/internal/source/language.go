@@ -27,6 +27,17 @@ type Language interface {
 	Nested() (profile.Nested, engine.Process)
 }
 
+// Stage is a language in which environments can be written, too.
+type Stage interface {
+	Language
+	// Play returns how to call the environment in s, and the process in which its
+	// interpreter runs.
+	Play(s *Script) (Opener, engine.Process)
+}
+
+// Opener prepares an instance on which no code has run to play an environment.
+type Opener func(*engine.Instance, profile.Streams) profile.Player
+
 // Languages are the languages of a runtime.
 type Languages []Language
 

@@ -35,6 +35,29 @@ func readScript(l Language, at string, most int64) (*Script, error) {
 	return s, s.readAll(root, at, most)
 }
 
+// Environment reads the environment in a file, alone or with all other files of its folder.
+func Environment(at string, whole bool, languages Languages, most Sizes) (Source, error) {
+	l := languages.Of(at)
+	if l == nil {
+		return ModuleFile(at, most)
+	}
+	folder, entry := filepath.Split(at)
+	s := &Script{Language: l, Name: strings.TrimSuffix(entry, l.Extension()), Entry: entry, Files: map[string][]byte{}}
+	root, err := os.OpenRoot(filepath.Clean(folder))
+	if err != nil {
+		return Source{}, unread(at, "check the path", err)
+	}
+	defer root.Close()
+	read := s.readOne
+	if whole {
+		read = s.readAll
+	}
+	if err := read(root, at, most.Script); err != nil {
+		return Source{}, err
+	}
+	return Source{Name: s.Name, Digest: s.Digest(languages), Script: s}, nil
+}
+
 // readOne reads a script of one file.
 func (s *Script) readOne(root *os.Root, at string, most int64) error {
 	f, err := root.Open(s.Entry)

@@ -62,7 +62,7 @@ func (m *Module) Open(ctx context.Context, c wire.Configuration) (*Environment, 
 		return nil, err
 	}
 	e.spec.Snapshots = e.origin != nil
-	e.canDraw = g.instance.Func(block.Render) != nil
+	e.canDraw = g.player.Draws()
 	e.slots[0].guest = g
 	for i := range e.slots {
 		e.slots[i].env, e.slots[i].index = e, i
@@ -79,29 +79,19 @@ func (e *Environment) configured(ctx context.Context) (*guest, []byte, error) {
 		return nil, nil, err
 	}
 	if m.born != nil {
-		err = g.instance.Adopt(m.born)
+		err = g.adopt(m.born)
 	} else {
 		err = g.start(ctx)
 	}
 	var spec []byte
 	if err == nil {
-		spec, err = g.configure(ctx, e.setup)
+		spec, err = g.ask(ctx, "configure itself", m.startBudget(), block.Configure, e.setup)
 	}
 	if err != nil {
 		g.close()
 		return nil, nil, err
 	}
 	return g, spec, nil
-}
-
-// configure sends the setup to the guest.
-func (g *guest) configure(ctx context.Context, setup []byte) ([]byte, error) {
-	budget := g.module.startBudget()
-	at, _, err := g.run(ctx, "configure itself", budget, func() (uint64, *engine.Stop) { return g.give(setup) })
-	if err != nil {
-		return nil, err
-	}
-	return g.answer(ctx, "configure itself", budget, block.Configure, at, uint64(len(setup)))
 }
 
 // specOf checks what the module says of the configured environment.
@@ -133,9 +123,9 @@ func (e *Environment) fresh(ctx context.Context) (*guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.instance.Adopt(e.origin); err != nil {
+	if err := g.adopt(e.origin); err != nil {
 		g.close()
-		return nil, e.module.broken(fault.Exhausted, err.Error(), "use fewer slots")
+		return nil, err
 	}
 	return g, nil
 }
@@ -228,7 +218,7 @@ func (e *Environment) Render(ctx context.Context, index int) (string, error) {
 		return "", errors.New("the environment draws no picture")
 	}
 	s := &e.slots[index]
-	text, err := s.guest.answer(ctx, "draw", e.module.budget(), block.Render)
+	text, err := s.guest.ask(ctx, "draw", e.module.budget(), block.Render, nil)
 	if f := fault.As(err); f != nil && f.Boundary == fault.Sandbox {
 		s.drop()
 	}

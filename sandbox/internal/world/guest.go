@@ -14,19 +14,22 @@ import (
 	"github.com/merit-rl/merit/internal/wire/block"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
 var le = binary.LittleEndian
 
-// guest is one instance of a module, and what it printed last.
+// guest is one instance of a module or of an interpreter, and what it printed last.
 type guest struct {
-	module      *Module
-	instance    *engine.Instance
-	alloc       *engine.Func
-	reset, step *engine.Func
-	printed     []byte // the end of what it printed since the last call began
-	logged      int    // bytes that it printed since then
+	module   *Module
+	instance *engine.Instance
+	player   profile.Player
+	printed  []byte // the end of what it printed since the last call began
+	logged   int    // bytes that it printed since then
+	capture  bool   // standard output goes to captured
+	captured []byte
+	fed      []byte // standard input
 }
 
 // newGuest makes an instance in which no code has run yet.
@@ -35,9 +38,22 @@ func (m *Module) newGuest(ctx context.Context) (*guest, error) {
 	if err != nil {
 		return nil, m.broken(fault.Exhausted, "an instance cannot be created: "+err.Error(), "use fewer slots, or lower sandbox.memory_mib")
 	}
-	g := &guest{module: m, instance: i, alloc: i.Func(block.Alloc), reset: i.Func(block.Reset), step: i.Func(block.Step)}
+	g := &guest{module: m, instance: i}
 	i.Host = g
+	if m.open != nil {
+		g.player = m.open(i, g)
+	} else {
+		g.player = newExports(g)
+	}
 	return g, nil
+}
+
+// adopt brings a new instance to a state after the start of another one.
+func (g *guest) adopt(s *engine.State) error {
+	if err := g.instance.Adopt(s); err != nil {
+		return g.module.broken(fault.Exhausted, err.Error(), "use fewer slots")
+	}
+	return g.player.Resume(g.module.memo)
 }
 
 func (g *guest) close() { g.instance.Close() }
@@ -45,8 +61,21 @@ func (g *guest) close() { g.instance.Close() }
 // kept is how much of what a guest prints is part of the error, in bytes.
 const kept = 400
 
+// Capture implements profile.Streams.
+func (g *guest) Capture() { g.capture, g.captured = true, nil }
+
+// Captured implements profile.Streams.
+func (g *guest) Captured() []byte { return g.captured }
+
+// Feed implements profile.Streams.
+func (g *guest) Feed(p []byte) { g.fed = p }
+
 // Output implements engine.System: it logs what the guest prints.
-func (g *guest) Output(_ int, p []byte) error {
+func (g *guest) Output(fd int, p []byte) error {
+	if g.capture && fd == 1 && len(g.captured)+len(p) <= wire.MaxOptions {
+		g.captured = append(g.captured, p...)
+		return nil
+	}
 	most := g.module.options.LogKiB << 10
 	if log := g.module.options.Logger; log != nil && g.logged < most {
 		log.Debug(text.Escape(strings.TrimRight(string(p[:min(len(p), most-g.logged)]), "\n")), "environment", g.module.name)
@@ -57,28 +86,21 @@ func (g *guest) Output(_ int, p []byte) error {
 	return nil
 }
 
-// Input implements engine.System: there is none.
-func (g *guest) Input([]byte) int { return 0 }
+// Input implements engine.System: there is none but what the host feeds.
+func (g *guest) Input(p []byte) int {
+	n := copy(p, g.fed)
+	g.fed = g.fed[n:]
+	return n
+}
 
-// start runs what the module runs before anything else.
+// start runs what the guest runs before anything else.
 func (g *guest) start(ctx context.Context) error {
-	budget := g.module.startBudget()
-	_, _, err := g.run(ctx, "start", budget, func() (uint64, *engine.Stop) {
-		for _, f := range []*engine.Func{g.instance.Start(), g.instance.Func("_initialize")} {
-			if f == nil {
-				continue
-			}
-			if _, stop := g.instance.Call(f); stop != nil {
-				return 0, stop
-			}
-		}
-		return 0, nil
-	})
+	_, _, err := g.run(ctx, "start", g.module.startBudget(), func() (uint32, *engine.Stop) { return 0, g.player.Start() })
 	return err
 }
 
 // run makes calls on one budget and returns the fuel that they used.
-func (g *guest) run(ctx context.Context, doing string, b engine.Budget, calls func() (uint64, *engine.Stop)) (result, fuel uint64, err error) {
+func (g *guest) run(ctx context.Context, doing string, b engine.Budget, calls func() (uint32, *engine.Stop)) (result uint32, fuel uint64, err error) {
 	g.printed, g.logged = g.printed[:0], 0
 	g.instance.Begin(ctx, b)
 	result, stop := calls()
@@ -89,7 +111,7 @@ func (g *guest) run(ctx context.Context, doing string, b engine.Budget, calls fu
 	if stop != nil {
 		return 0, fuel, g.stopped(stop, doing, b)
 	}
-	if refused := g.instance.Refused(); len(refused) > 0 && doing != "start" {
+	if refused := g.instance.Refused(); len(refused) > 0 && doing != "start" && g.module.open == nil {
 		return 0, fuel, g.fails(fault.Refused, fmt.Sprintf("it asked the system for what a module does not have (%s)", refused[0].Kind), "give the environment what it needs as options")
 	}
 	return result, fuel, nil
@@ -126,30 +148,23 @@ func (g *guest) fails(kind fault.Kind, what, hint string) error {
 	return &fault.Error{Boundary: fault.Sandbox, Kind: kind, Where: g.module.name, What: what, Hint: hint}
 }
 
-// answer calls a function that returns an Answer, and returns a copy of its text, or the
-// problems in it as an error.
-func (g *guest) answer(ctx context.Context, doing string, b engine.Budget, name string, args ...uint64) ([]byte, error) {
-	f := g.instance.Func(name)
-	at, _, err := g.run(ctx, doing, b, func() (uint64, *engine.Stop) { return g.instance.Call(f, args...) })
-	if err != nil {
-		return nil, err
-	}
-	head, ok := g.instance.Bytes(uint32(at), block.AnswerSize)
-	if !ok {
-		return nil, g.bad("%s returned %d, which is outside of its memory", name, uint32(at))
-	}
-	failed, size := le.Uint32(head), le.Uint32(head[8:])
-	said, ok := g.instance.Bytes(le.Uint32(head[4:]), size)
+// ask makes a call that answers with a text, and returns a copy of it, or the problems in
+// it as an error.
+func (g *guest) ask(ctx context.Context, doing string, b engine.Budget, call string, input []byte) ([]byte, error) {
+	var said []byte
+	var failed bool
+	_, _, err := g.run(ctx, doing, b, func() (_ uint32, stop *engine.Stop) {
+		said, failed, stop = g.player.Ask(call, input)
+		return 0, stop
+	})
 	switch {
-	case !ok:
-		return nil, g.bad("the text of %s is outside of its memory", name)
-	case size > wire.MaxOptions:
-		return nil, g.bad("the text of %s has %d bytes, more than %d", name, size, wire.MaxOptions)
+	case err != nil:
+		return nil, err
+	case len(said) > wire.MaxOptions:
+		return nil, g.bad("the text of %s has %d bytes, more than %d", call, len(said), wire.MaxOptions)
 	case !utf8.Valid(said):
-		return nil, g.bad("the text of %s is not UTF-8", name)
-	case failed > 1:
-		return nil, g.bad("%s returned %d, neither 0 nor 1", name, failed)
-	case failed == 1:
+		return nil, g.bad("the text of %s is not UTF-8", call)
+	case failed:
 		return nil, g.module.problems(said)
 	}
 	return append([]byte{}, said...), nil
@@ -175,19 +190,4 @@ func (m *Module) problems(said []byte) error {
 		all = append(all, wire.DecodeFault(&pb.Fault{Boundary: p.Boundary, Kind: p.Kind, Where: p.Where, What: p.What, Hint: p.Hint}))
 	}
 	return errors.Join(all...)
-}
-
-// give writes bytes into the memory of the guest, within a call of run.
-func (g *guest) give(p []byte) (at uint64, stop *engine.Stop) {
-	at, stop = g.instance.Call(g.alloc, uint64(len(p)))
-	if stop != nil {
-		return 0, stop
-	}
-	room, ok := g.instance.Bytes(uint32(at), uint32(len(p)))
-	if !ok || uint32(at) == 0 || at%8 != 0 {
-		err := g.bad("merit_alloc(%d) returned %d; it must return the address of enough memory, a multiple of 8", len(p), uint32(at))
-		return 0, &engine.Stop{Kind: engine.Refused, Err: err}
-	}
-	copy(room, p)
-	return at, nil
 }

@@ -33,25 +33,45 @@ type Module struct {
 	name    string
 	digest  string
 	program *engine.Program
+	open    source.Opener // how an interpreter plays a script; nil for a module
 	born    *engine.State // after the start; nil if a snapshot cannot hold the state
+	memo    []byte        // what the start learned
 	about   wire.Description
 }
 
-// Load checks, meters and compiles a module, starts it and reads its description. The
-// error is a *fault.Error that lists all problems.
+// Load checks, meters and compiles a module or the interpreter of a script, starts it and
+// reads its description. The error is a *fault.Error that lists all problems.
 func Load(ctx context.Context, b *local.Backend, o local.Options, s source.Source) (*Module, error) {
 	m := &Module{backend: b, options: o, name: s.Name, digest: s.Digest}
-	code := engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
-	var err error
-	if m.program, err = b.Engine().Compile(ctx, code, fuel.Options{Limits: b.Gate()}, m.examine); err != nil {
-		return nil, local.Rejection(s.Name, s.Wasm, err)
+	if err := m.compile(ctx, s); err != nil {
+		return nil, err
 	}
-	m.program.Process = engine.Process{Files: engine.NewFiles(nil)}
 	if err := m.describe(ctx); err != nil {
 		m.Close()
 		return nil, err
 	}
 	return m, nil
+}
+
+func (m *Module) compile(ctx context.Context, s source.Source) (err error) {
+	if s.Script != nil {
+		stage, ok := s.Script.Language.(source.Stage)
+		if !ok {
+			return source.Refusal(s.Name, "no environment can be written in "+s.Script.Language.Interpreter().Language, "write it in Python or Go, or build a module", nil)
+		}
+		var process engine.Process
+		m.open, process = stage.Play(s.Script)
+		if m.program, err = m.backend.Interpreter(ctx, s.Script.Language.Interpreter()); err == nil {
+			m.program.Process = process
+		}
+		return err
+	}
+	code := engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
+	if m.program, err = m.backend.Engine().Compile(ctx, code, fuel.Options{Limits: m.backend.Gate()}, m.examine); err != nil {
+		return local.Rejection(s.Name, s.Wasm, err)
+	}
+	m.program.Process = engine.Process{Files: engine.NewFiles(nil)}
+	return nil
 }
 
 // Close frees the module; its environments must be closed first, and its backend after it.
@@ -70,8 +90,8 @@ func (m *Module) Description() wire.Description { return m.about }
 // Digest is the SHA-256 of the module, as sha256:….
 func (m *Module) Digest() string { return m.digest }
 
-// exports lists the functions that a module must have, with their types.
-var exports = []struct {
+// wanted lists the functions that a module must have, with their types.
+var wanted = []struct {
 	name            string
 	optional        bool
 	params, results []fuel.ValueType
@@ -92,7 +112,7 @@ const hint = "build it with merit plugin build; docs/environment-modules.md list
 // examine lists every way in which a module that passed the gate is not an environment.
 func (m *Module) examine(info *fuel.Info) error {
 	var wrong []string
-	for _, want := range exports {
+	for _, want := range wanted {
 		e, ok := info.Export(want.name)
 		as := fuel.FuncType{Params: want.params, Results: want.results}
 		switch {
@@ -132,15 +152,10 @@ func (m *Module) describe(ctx context.Context) error {
 		return err
 	}
 	defer g.close()
-	if err := g.start(ctx); err != nil {
+	if err := m.bear(ctx, g); err != nil {
 		return err
 	}
-	if m.program.Restorable() {
-		if m.born, err = g.instance.Snapshot(); err != nil {
-			return m.broken(fault.Internal, err.Error(), "free some memory")
-		}
-	}
-	text, err := g.answer(ctx, "describe itself", m.startBudget(), block.Describe)
+	text, err := g.ask(ctx, "describe itself", m.startBudget(), block.Describe, nil)
 	if err != nil {
 		return err
 	}
@@ -155,6 +170,58 @@ func (m *Module) describe(ctx context.Context) error {
 	}
 	m.about, err = wire.DecodeDescription(&pb.Description{Protocol: wire.Protocol, Name: d.Name, Version: d.Version, Summary: d.Summary, Options: d.Options})
 	return err
+}
+
+// bear brings the first guest to the state after the start, and keeps that: for a script in
+// the cache too, because to start an interpreter and to import what a script imports takes
+// longer than everything else.
+func (m *Module) bear(ctx context.Context, g *guest) (err error) {
+	if m.recall(); m.born != nil {
+		return g.adopt(m.born)
+	}
+	if err := g.start(ctx); err != nil {
+		return err
+	}
+	if m.memo = g.player.Memo(); !m.program.Restorable() {
+		return nil
+	}
+	if m.born, err = g.instance.Snapshot(); err != nil {
+		return m.broken(fault.Internal, err.Error(), "free some memory")
+	}
+	m.keep()
+	return nil
+}
+
+// birth names everything that determines the state after the start of a script, apart from
+// Merit itself.
+func (m *Module) birth() string {
+	l := m.options.Limits
+	return fmt.Sprintf("environment %s %x %d %d %d", m.program.Key(), m.program.Process.Sum(), m.startBudget().Fuel, l.MemoryMiB, l.CallDepth)
+}
+
+func (m *Module) keep() {
+	if m.open == nil {
+		return
+	}
+	out := append(le.AppendUint32(nil, uint32(len(m.memo))), m.memo...)
+	if out, ok := m.born.Append(out); ok {
+		m.backend.Engine().Keep(m.birth(), out)
+	}
+}
+
+// recall reads what an earlier process kept, if it did.
+func (m *Module) recall() {
+	if m.open == nil {
+		return
+	}
+	data := m.backend.Engine().Recall(m.birth())
+	if len(data) < 4 || int(le.Uint32(data)) > len(data)-4 {
+		return
+	}
+	n := 4 + int(le.Uint32(data))
+	if state, err := engine.ParseState(data[n:]); err == nil {
+		m.born, m.memo = state, data[4:n:n]
+	}
 }
 
 // startBudget is the budget of a start and of a configuration.

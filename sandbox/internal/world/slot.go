@@ -67,8 +67,8 @@ func (s *slot) turn(ctx context.Context, op env.Op, b *env.Batch) (at uint32, er
 	if s.state != live {
 		return 0, wrong[s.state]
 	}
-	return s.run(ctx, "step", func() (uint64, *engine.Stop) {
-		return s.guest.act(b.Actions[s.index], b.Texts[s.index], b.Want)
+	return s.run(ctx, "step", func() (uint32, *engine.Stop) {
+		return s.guest.player.Step(b.Actions[s.index], b.Texts[s.index], uint32(b.Want))
 	})
 }
 
@@ -85,9 +85,7 @@ func (s *slot) reset(ctx context.Context, key startKey) (at uint32, err error) {
 	if err := s.begin(ctx); err != nil {
 		return 0, err
 	}
-	at, err = s.run(ctx, "reset", func() (uint64, *engine.Stop) {
-		return s.guest.instance.Call(s.guest.reset, key.seed, uint64(key.want))
-	})
+	at, err = s.run(ctx, "reset", func() (uint32, *engine.Stop) { return s.guest.player.Reset(key.seed, uint32(key.want)) })
 	if err == nil {
 		s.env.starts.keep(key, s.guest, at, s.fuel-s.began)
 	}
@@ -95,25 +93,13 @@ func (s *slot) reset(ctx context.Context, key startKey) (at uint32, err error) {
 }
 
 // run makes calls, and counts their fuel.
-func (s *slot) run(ctx context.Context, doing string, calls func() (uint64, *engine.Stop)) (at uint32, err error) {
-	result, fuel, err := s.guest.run(ctx, doing, s.env.module.budget(), calls)
+func (s *slot) run(ctx context.Context, doing string, calls func() (uint32, *engine.Stop)) (at uint32, err error) {
+	at, fuel, err := s.guest.run(ctx, doing, s.env.module.budget(), calls)
 	s.fuel += fuel
 	if err != nil {
 		s.drop()
 	}
-	return uint32(result), err
-}
-
-// act makes one step, within a call of run.
-func (g *guest) act(action int32, text string, want env.Want) (uint64, *engine.Stop) {
-	at := uint64(0)
-	if text != "" {
-		var stop *engine.Stop
-		if at, stop = g.give([]byte(text)); stop != nil {
-			return 0, stop
-		}
-	}
-	return g.instance.Call(g.step, uint64(uint32(action)), at, uint64(len(text)), uint64(want))
+	return at, err
 }
 
 // worker plays a range of slots. Its memory is used again.

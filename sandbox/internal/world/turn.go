@@ -107,7 +107,7 @@ func (w *worker) words(g *guest, turn []byte, want env.Want) error {
 		return nil
 	}
 	text, err := g.characters(turn[24:], "bytes of the text", wire.MaxText)
-	if len(text) == 0 {
+	if len(text) == 0 && le.Uint32(turn[12:]) == 0 {
 		text = anchor
 	}
 	w.text.bytes = append(w.text.bytes, text...)

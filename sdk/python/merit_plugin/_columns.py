@@ -8,7 +8,6 @@ from array import array
 from itertools import accumulate
 from typing import Any, Iterable
 
-from ._proto import environment_pb2 as pb
 from .fault import Fault
 
 SKIP, STEP, RESET = 0, 1, 2
@@ -58,7 +57,11 @@ def reply(seq: int, anchors: tuple, texts: tuple | None, features: Any, mask: An
 
 def event(slot: int, kind: str, name: str, message: str) -> bytes:
     """An Event whose texts the host takes."""
-    return pb.Event(slot=slot, kind=kind, name=_cut(name, MAX_NAME), message=_cut(message, MAX_TEXT)).SerializeToString()
+    said = b"\x08" + _varint(slot) if slot else b""
+    for number, text in ((2, kind), (3, _cut(name, MAX_NAME)), (4, _cut(message, MAX_TEXT))):
+        if row := text.encode():
+            said += bytes((number << 3 | 2,)) + _varint(len(row)) + row
+    return said
 
 
 def arena(rows: list[bytes]) -> tuple[bytes, bytes]:

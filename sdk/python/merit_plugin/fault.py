@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from typing import Iterable
+from typing import TYPE_CHECKING, Iterable
 
-from ._proto import fault_pb2
+if TYPE_CHECKING:
+    from ._proto import fault_pb2
 
 MAX_TEXT = 16 << 10  # bytes of one text that the host accepts
 MAX_FAULTS = 64
@@ -41,19 +42,24 @@ def problem(key: str, what: str, hint: str) -> Fault:
     return Fault(what, boundary="config", kind="invalid", where=f"options.{key}" if key else "options", hint=hint)
 
 
-def encode(error: BaseException, retry: bool = True) -> fault_pb2.Fault:
-    """The message for an exception. One that is not a Fault is a defect of the
-    plug-in: its traceback goes to the log, and retry says whether the next try may
-    be better."""
-    if isinstance(error, Faults) and error.all:
-        return fault_pb2.Fault(all=[encode(f, retry) for f in error.all[:MAX_FAULTS]])
+def told(error: BaseException, retry: bool = True) -> Fault:
+    """The fault of an exception. One that is not a Fault is a defect of the plug-in:
+    its traceback goes to the log, and retry says whether the next try may be better."""
     if isinstance(error, Fault):
-        return fault_pb2.Fault(
-            boundary=error.boundary, kind=error.kind, where=_cut(error.where), what=_cut(error.what), hint=_cut(error.hint), retry=error.retry,
-        )
+        return error
     traceback.print_exception(error)
     text = "".join(traceback.format_exception_only(error)).strip()
-    return fault_pb2.Fault(boundary="plugin", kind="crashed", what=_cut(text), hint="the plug-in has a defect; its log has the traceback", retry=retry)
+    return Fault(text, kind="crashed", hint="the plug-in has a defect; its log has the traceback", retry=retry)
+
+
+def encode(error: BaseException, retry: bool = True) -> fault_pb2.Fault:
+    """The message for an exception, see told."""
+    from ._proto import fault_pb2
+
+    if isinstance(error, Faults) and error.all:
+        return fault_pb2.Fault(all=[encode(f, retry) for f in error.all[:MAX_FAULTS]])
+    f = told(error, retry)
+    return fault_pb2.Fault(boundary=f.boundary, kind=f.kind, where=_cut(f.where), what=_cut(f.what), hint=_cut(f.hint), retry=f.retry)
 
 
 def _cut(text: str) -> str:

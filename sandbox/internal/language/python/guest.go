@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
@@ -19,12 +20,12 @@ import (
 // through CPython's own type slot, as a C function would call it, and the state
 // between calls can be snapshotted like that of any reactor.
 type guest struct {
-	instance  *engine.Instance
-	collector *result.Collector
-	taken     map[string]bool // names of a reward's parameters
-	said      []byte          // the unchanged hello
-	hello     hello
-	call      *engine.Func
+	instance *engine.Instance
+	streams  profile.Streams
+	taken    map[string]bool // names of a reward's parameters
+	said     []byte          // the unchanged hello
+	hello    hello
+	call     *engine.Func
 }
 
 // Offsets in the objects of CPython 3.12 on a 32-bit machine.
@@ -41,7 +42,7 @@ const (
 
 // Start implements profile.Guest.
 func (i *guest) Start() *engine.Stop {
-	i.collector.Capture()
+	i.streams.Capture()
 	_, stop := i.instance.Call(i.instance.Func("_start"))
 	switch {
 	case stop == nil:
@@ -49,7 +50,7 @@ func (i *guest) Start() *engine.Stop {
 	case stop.Kind != engine.Exited || stop.Code != 0:
 		return i.explained(stop)
 	}
-	if err := i.Resume(bytes.Clone(i.collector.Captured())); err != nil {
+	if err := i.Resume(bytes.Clone(i.streams.Captured())); err != nil {
 		return &engine.Stop{Kind: engine.Refused, Err: err}
 	}
 	return nil
@@ -118,7 +119,7 @@ func (i *guest) explained(stop *engine.Stop) *engine.Stop {
 func (i *guest) put(input []byte) {
 	room, _ := i.instance.Bytes(i.word(i.hello.buffer+arrayData), i.word(i.hello.buffer+objectSize))
 	if len(input) > len(room) {
-		i.collector.Feed(input)
+		i.streams.Feed(input)
 		size := marshal.Encoder{}
 		size.Reset()
 		size.Int(int64(len(input)))

@@ -18,13 +18,14 @@ type programs struct{}
 
 // Open implements profile.Nested.
 func (programs) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Exchange {
-	return &program{guest: guest{instance: i, collector: c}, output: l.OutputKiB << 10}
+	return &program{guest: guest{instance: i, streams: c}, collector: c, output: l.OutputKiB << 10}
 }
 
 type program struct {
 	guest
-	output  int // bytes
-	encoder marshal.Encoder
+	collector *result.Collector
+	output    int // bytes
+	encoder   marshal.Encoder
 }
 
 // Answer implements profile.Exchange. The answer is a byte for its kind and a

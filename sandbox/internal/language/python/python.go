@@ -57,6 +57,36 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 	return python{taken(s.With)}, process(boot, files)
 }
 
+// Play implements source.Language. merit_plugin._guest takes the place of the module that
+// serves a process.
+func (Language) Play(s *source.Script) (source.Opener, engine.Process) {
+	files := ownFiles()
+	for name, data := range pluginFiles() {
+		files[path.Join(ownFolder, name)] = data
+	}
+	for name, data := range s.Files {
+		files[path.Join(environmentFolder, name)] = data
+	}
+	open := func(i *engine.Instance, streams profile.Streams) profile.Player {
+		return &player{guest: guest{instance: i, streams: streams}}
+	}
+	return open, process(fmt.Sprintf(playCode, "/"+path.Join(environmentFolder, s.Entry), s.Name), files)
+}
+
+// pluginFiles returns merit_plugin as environments in the sandbox have it.
+func pluginFiles() map[string][]byte {
+	files := map[string][]byte{}
+	_ = fs.WalkDir(sdk.Plugin, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && path.Ext(name) == ".py" && path.Dir(name) == "merit_plugin" {
+			files[name], _ = sdk.Plugin.ReadFile(name) // embedded
+		}
+		return nil
+	})
+	files["merit_plugin/_process.py"] = files["merit_plugin/_guest.py"]
+	delete(files, "merit_plugin/_guest.py")
+	return files
+}
+
 // Nested implements source.Language.
 func (Language) Nested() (profile.Nested, engine.Process) {
 	return programs{}, process(programCode, ownFiles())
@@ -80,6 +110,9 @@ const (
 	pathCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox."
 	bootCode     = pathCode + "boot(%q, %q, %q, %q)"
 	programCode  = pathCode + "boot_program()"
+
+	environmentFolder = "environment"
+	playCode          = pathCode + "_begin()\nfrom merit_plugin import _process; _process.boot(%q, %q)"
 )
 
 // taken returns the names of parameters, which a row of the data does not set.

@@ -19,16 +19,17 @@ func (python) Group() bool  { return false } // until the reward has described i
 
 func (p python) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	return &session{
-		guest: guest{instance: i, collector: c, taken: p.taken}, input: l.InputMiB << 20, output: l.OutputKiB << 10,
+		guest: guest{instance: i, streams: c, taken: p.taken}, collector: c, input: l.InputMiB << 20, output: l.OutputKiB << 10,
 	}
 }
 
 type session struct {
 	guest
-	input   int // bytes
-	output  int // bytes
-	encoder marshal.Encoder
-	layer   *layer // nil if requests must be read
+	collector *result.Collector
+	input     int // bytes
+	output    int // bytes
+	encoder   marshal.Encoder
+	layer     *layer // nil if requests must be read
 }
 
 // Describe implements profile.Describer.

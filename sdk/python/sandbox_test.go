@@ -1,0 +1,164 @@
+package python_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
+	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// sandboxed is how a file is played in the sandbox, with the native code that other tests
+// of the interpreter keep.
+func sandboxed(t testing.TB, slots int, file string) host.Config {
+	python := interpreter.Python()
+	testneeds.File(t, "run: merit python install", python.Path(interpreter.Folder()))
+	cfg := host.DefaultConfig()
+	cfg.Path, cfg.Slots = "sandbox:"+file, slots
+	cfg.Sandbox.CacheDir = filepath.Join(filepath.Dir(interpreter.Folder()), "test")
+	return cfg
+}
+
+// Promise: an environment in Python keeps the contract of env.Env in the sandbox.
+func TestSandboxContract(t *testing.T) {
+	cfg := sandboxed(t, 5, filepath.Join("plugin_tests", "corridor.py"))
+	envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) })
+}
+
+// player plays an environment by the names of its actions.
+type player struct {
+	env.Env
+	t testing.TB
+}
+
+func (p player) exchange(b *env.Batch) env.Reply {
+	var r env.Reply
+	require.NoError(p.t, p.Exchange(p.t.Context(), b, &r))
+	r.Events = append([]env.Event{}, slices.DeleteFunc(r.Events, func(e env.Event) bool { return e.Name == "env_fuel" })...)
+	return r
+}
+
+func (p player) reset(want env.Want, seeds ...uint64) env.Reply {
+	b := env.NewBatch(p.Spec())
+	b.Want = want
+	for i := range b.Ops {
+		b.Ops[i], b.Seeds[i] = env.Reset, seeds[i%len(seeds)]
+	}
+	return p.exchange(b)
+}
+
+func (p player) step(want env.Want, action string) env.Reply {
+	b := env.NewBatch(p.Spec())
+	b.Want = want
+	for i := range b.Ops {
+		b.Ops[i], b.Actions[i] = env.Step, int32(slices.Index(p.Spec().Actions, action))
+	}
+	return p.exchange(b)
+}
+
+// forms opens plugin_tests/forms.py in the sandbox.
+func forms(t testing.TB) player {
+	cfg := sandboxed(t, 2, filepath.Join("plugin_tests", "forms.py"))
+	cfg.Sandbox.Fuel = 200_000_000
+	return player{open(t, cfg), t}
+}
+
+// Promise: a class says the same bytes in the sandbox as in a program: every form of a
+// turn, and every error in one.
+func TestSandboxSaysTheSame(t *testing.T) {
+	program := player{open(t, environment(t, 2, filepath.Join("plugin_tests", "forms.py"))), t}
+	inside := forms(t)
+	spec := program.Spec()
+	spec.Snapshots = true // in the sandbox, every environment has them
+	require.Equal(t, spec, inside.Spec())
+	impure := slices.Index(spec.Actions, "impure")
+	for _, want := range []env.Want{env.WantText | env.WantFeatures, env.WantFeatures, 0} {
+		for _, action := range spec.Actions[:impure] {
+			require.Equal(t, program.reset(want, 5, 1<<63), inside.reset(want, 5, 1<<63), action)
+			require.Equal(t, program.step(want, action), inside.step(want, action), action)
+		}
+	}
+	for _, e := range []player{program, inside} {
+		e.reset(0, 8)
+		text, err := e.Env.(env.Renderer).Render(t.Context(), 1)
+		require.NoError(t, err)
+		require.Equal(t, "seed 8", text)
+	}
+}
+
+// Promise: in the sandbox nothing differs between slots, episodes and processes: not the
+// clock, random numbers, hashes or addresses. A state continues in another instance.
+func TestSandboxIsDeterministic(t *testing.T) {
+	one, two := forms(t), forms(t)
+	one.reset(0, 1)
+	first := one.step(0, "impure")
+	require.Equal(t, first.Anchor[0], first.Anchor[1])
+	for _, e := range []player{one, two} {
+		e.reset(0, 1)
+		require.Equal(t, first, e.step(0, "impure"))
+	}
+	state, err := one.Env.(env.Snapshotter).Snapshot(t.Context(), 0)
+	require.NoError(t, err)
+	require.Less(t, len(state), 200<<10)
+	two.reset(0, 4)
+	for i := range 2 {
+		require.NoError(t, two.Env.(env.Snapshotter).Restore(t.Context(), i, state))
+	}
+	require.Equal(t, one.step(3, "impure"), two.step(3, "impure"))
+	require.Equal(t, one.step(3, "events"), two.step(3, "events"))
+}
+
+var line = regexp.MustCompile(`\.py:\d+`)
+
+// Promise: what the sandbox refuses, and what breaks an interpreter, ends one episode and
+// says what was wanted and where.
+func TestSandboxFaults(t *testing.T) {
+	e := forms(t)
+	for action, says := range map[string]string{
+		"open":    `the environment tried to use a file that is not part of it: open('/etc/hostname'), at /environment/forms.py:N; run it as a program if it needs that`,
+		"connect": `the environment tried to use the network: socket.getaddrinfo, at /environment/forms.py:N; run it as a program if it needs that`,
+		"numpy":   `the environment tried to import numpy, which is not available in the sandbox, at /environment/forms.py:N; run it as a program if it needs that`,
+		"exit":    `SystemExit: enough (forms.py:N)`,
+		"memory":  `forms: out of memory`,
+		"deep":    `forms: trap: out of bounds memory access in the Python interpreter. Usually the recursion is too deep`,
+		"endless": `forms: out of fuel: to step it may use 200000000 units; raise sandbox.fuel`,
+	} {
+		e.reset(0, 1)
+		r := e.step(0, action)
+		require.Equal(t, []env.Flag{env.Failed, env.Failed}, r.Flags, action)
+		said := line.ReplaceAllString(r.Events[0].Message, ".py:N")
+		require.True(t, strings.HasPrefix(said, says), said)
+	}
+	e.reset(0, 1)
+	require.Equal(t, []env.Flag{0, 0}, e.step(0, "plain").Flags)
+}
+
+// Promise: options are checked as in a program, and a file that cannot run says why and
+// that it can run as a program.
+func TestSandboxRefusals(t *testing.T) {
+	cfg := sandboxed(t, 1, filepath.Join("plugin_tests", "forms.py"))
+	for options, says := range map[string]string{
+		`{"fail": "check", "speed": 1}`: "options.speed: is not an option",
+		`{"fail": "check"}`:             "options.fail: must not be check",
+		`{"fail": "init"}`:              "RuntimeError: as asked",
+		`{"fail": "refuse"}`:            "no such river",
+	} {
+		program := environment(t, 1, filepath.Join("plugin_tests", "forms.py"))
+		program.Options, cfg.Options = json.RawMessage(options), json.RawMessage(options)
+		_, err := host.Open(t.Context(), cfg)
+		require.ErrorContains(t, err, says)
+		_, native := host.Open(t.Context(), program)
+		require.Equal(t, fault.As(native).Kind, fault.As(err).Kind)
+		require.Equal(t, fault.As(native).Hint, fault.As(err).Hint)
+	}
+}
