@@ -95,8 +95,13 @@ func meritConfigure(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	for _, d := range spec.FeatureShape {
 		said.FeatureShape = append(said.FeatureShape, uint32(d))
 	}
+	self.warm()
 	return self.say(json.Marshal(said))
 }
+
+// warm plays the start of an episode and forgets it. What grows once, such as buffers and
+// the stack, has then grown in the state where all episodes begin.
+func (m *module) warm() { m.play(env.Reset, 0, Action{}, env.WantText|env.WantFeatures) }
 
 //go:wasmexport merit_reset
 func meritReset(seed uint64, want uint32) unsafe.Pointer {

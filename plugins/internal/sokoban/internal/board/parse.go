@@ -100,6 +100,8 @@ func (b *Board) Fill(cells []byte) {
 	b.cells = append(b.cells[:0], cells...)
 	b.width, b.height = width, (len(cells)+1)/(width+1)
 	b.step = [4]int{-(width + 1), width + 1, -1, 1}
-	b.player = bytes.IndexAny(cells, string([]byte{Player, PlayerOnTarget}))
+	if b.player = bytes.IndexByte(cells, Player); b.player < 0 {
+		b.player = bytes.IndexByte(cells, PlayerOnTarget)
+	}
 	b.loose = bytes.Count(cells, []byte{Box})
 }

@@ -40,12 +40,31 @@ type Generator struct {
 	cfg    Config
 	solver solve.Solver
 	form   symmetry.Canonicaliser
+	empty  []byte // a board with walls around it
+	inner  []int  // positions of its inner cells
 	cells  []byte
-	free   []int // positions of the inner cells, shuffled from the left
+	free   []int // the inner cells, shuffled from the left
 }
 
 // New returns a generator.
-func New(cfg Config) *Generator { return &Generator{cfg: cfg} }
+func New(cfg Config) *Generator {
+	g := &Generator{cfg: cfg}
+	for row := range cfg.Side {
+		if row > 0 {
+			g.empty = append(g.empty, '\n')
+		}
+		for column := range cfg.Side {
+			if row == 0 || column == 0 || row == cfg.Side-1 || column == cfg.Side-1 {
+				g.empty = append(g.empty, board.Wall)
+				continue
+			}
+			g.inner = append(g.inner, len(g.empty))
+			g.empty = append(g.empty, board.Floor)
+		}
+	}
+	g.free = make([]int, 0, len(g.inner)+cfg.Boxes) // draw appends to it
+	return g
+}
 
 // Level fills b with the level of a seed and returns the moves of its shortest solution. The
 // level is a pure function of the seed and the generator's Config that must never
@@ -69,7 +88,7 @@ func (g *Generator) Level(seed uint64, b *board.Board) (optimum int, err error) 
 // draw makes a random level: walls, targets, boxes off the targets, and the
 // player, who may stand on one.
 func (g *Generator) draw(r *random.Source, b *board.Board) {
-	g.clear()
+	g.cells, g.free = append(g.cells[:0], g.empty...), append(g.free[:0], g.inner...)
 	walls := g.cfg.Walls.Min + r.Below(g.cfg.Walls.Max-g.cfg.Walls.Min+1)
 	targets := walls + g.cfg.Boxes
 	boxes := targets + g.cfg.Boxes
@@ -93,25 +112,6 @@ func (g *Generator) draw(r *random.Source, b *board.Board) {
 		g.cells[at] = board.Player
 	}
 	b.Fill(g.cells)
-}
-
-// clear makes an empty board with walls around it.
-func (g *Generator) clear() {
-	side := g.cfg.Side
-	g.cells, g.free = g.cells[:0], g.free[:0]
-	for row := range side {
-		if row > 0 {
-			g.cells = append(g.cells, '\n')
-		}
-		for column := range side {
-			if row == 0 || column == 0 || row == side-1 || column == side-1 {
-				g.cells = append(g.cells, board.Wall)
-				continue
-			}
-			g.free = append(g.free, len(g.cells))
-			g.cells = append(g.cells, board.Floor)
-		}
-	}
 }
 
 // shuffle puts n random cells first.

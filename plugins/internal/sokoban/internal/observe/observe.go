@@ -35,23 +35,30 @@ func fillEgo(tensor []float32, shape []int, b *board.Board) {
 	row, column := b.Player()
 	down, right := rows/2-row, columns/2-column
 	for r := 1; r < b.Height()-1; r++ {
-		line := (r+down)*columns + right
-		for c, cell := range b.Row(r)[:b.Width()-1] {
-			if c == 0 || cell == board.Wall {
-				continue
-			}
-			tensor[line+c] = 1
-			switch cell {
-			case board.Box:
-				tensor[plane+line+c] = 1
-			case board.BoxOnTarget:
-				tensor[plane+line+c] = 1
-				tensor[2*plane+line+c] = 1
-			case board.Target, board.PlayerOnTarget:
-				tensor[2*plane+line+c] = 1
-			}
+		cells, at := b.Row(r)[1:b.Width()-1], (r+down)*columns+right+1
+		floors, boxes, targets := tensor[at:plane], tensor[plane+at:2*plane], tensor[2*plane+at:3*plane]
+		for len(cells) >= 4 && len(floors) >= 4 && len(boxes) >= 4 && len(targets) >= 4 { // without branches, for modules
+			k := &kinds[cells[0]]
+			floors[0], boxes[0], targets[0] = k[0], k[1], k[2]
+			k = &kinds[cells[1]]
+			floors[1], boxes[1], targets[1] = k[0], k[1], k[2]
+			k = &kinds[cells[2]]
+			floors[2], boxes[2], targets[2] = k[0], k[1], k[2]
+			k = &kinds[cells[3]]
+			floors[3], boxes[3], targets[3] = k[0], k[1], k[2]
+			cells, floors, boxes, targets = cells[4:], floors[4:], boxes[4:], targets[4:]
+		}
+		for c, cell := range cells {
+			k := &kinds[cell]
+			floors[c], boxes[c], targets[c] = k[0], k[1], k[2]
 		}
 	}
+}
+
+// kinds are the values of the cells in the planes of ego.
+var kinds = [256][3]float32{
+	board.Floor: {1}, board.Player: {1}, board.Box: {1, 1}, board.BoxOnTarget: {1, 1, 1},
+	board.Target: {1, 0, 1}, board.PlayerOnTarget: {1, 0, 1},
 }
 
 // gridShape is the largest board: wall, box, target, player. Smaller boards

@@ -2,7 +2,12 @@
 // breadth-first search over where the player and the boxes are.
 package solve
 
-import "github.com/merit-rl/merit/plugins/internal/sokoban/internal/board"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/board"
+)
 
 // MaxFloor is the largest number of floor cells that a Solver supports: a key has one bit
 // per cell for the boxes, followed by the player's cell.
@@ -18,7 +23,6 @@ type Solver struct {
 	// If it is 0, only the limit of moves applies.
 	Budget int
 
-	floor   int
 	next    [4][64]int8
 	dead    uint64 // cells from which no target can be reached
 	targets uint64
@@ -45,6 +49,9 @@ func (s *Solver) Optimum(b *board.Board, limit int) (int, bool) {
 	}
 	if start.boxes == s.targets {
 		return 0, true
+	}
+	if start.boxes&s.dead != 0 {
+		return 0, false
 	}
 	s.seen.clear()
 	s.seen.add(start.key())
@@ -88,73 +95,82 @@ func (s *Solver) expand(at state) bool {
 	return false
 }
 
-// load numbers the floor cells and records what they contain.
-func (s *Solver) load(b *board.Board) (start state, ok bool) {
-	height, width := b.Height(), b.Width()
-	s.floor, s.targets = 0, 0
-	s.index = s.index[:0]
-	for row := range height {
-		for _, cell := range b.Row(row) {
-			if cell == board.Wall {
-				s.index = append(s.index, none)
-				continue
-			}
-			if s.floor == MaxFloor {
-				return state{}, false
-			}
-			bit := uint64(1) << s.floor
-			switch cell {
-			case board.Box:
-				start.boxes |= bit
-			case board.BoxOnTarget:
-				start.boxes |= bit
-				s.targets |= bit
-			case board.Target:
-				s.targets |= bit
-			case board.PlayerOnTarget:
-				s.targets |= bit
-				start.player = int8(s.floor)
-			case board.Player:
-				start.player = int8(s.floor)
-			}
-			s.index = append(s.index, int8(s.floor))
-			s.floor++
-		}
-	}
-	s.link(height, width)
-	s.bury()
-	return start, true
+// What load reads of a cell.
+const (
+	floor = 1 << iota
+	box
+	target
+)
+
+var kinds = [256]byte{
+	board.Floor: floor, board.Box: floor | box, board.BoxOnTarget: floor | box | target,
+	board.Target: floor | target, board.Player: floor, board.PlayerOnTarget: floor | target,
 }
 
-// link records the neighbors. Cells on the rim are outside the walls.
-func (s *Solver) link(height, width int) {
-	for at, cell := range s.index {
-		if cell == none {
-			continue
+// load numbers the floor cells and records what they contain. Levels are drawn until one can
+// be solved, so it has few branches.
+func (s *Solver) load(b *board.Board) (start state, ok bool) {
+	text, count, boxes, targets := b.Text(), 0, uint64(0), uint64(0)
+	s.index = slices.Grow(s.index[:0], len(text))[:len(text)]
+	for at, cell := range text {
+		kind := kinds[cell]
+		boxes |= uint64(kind/box&1) << (count & 63)
+		targets |= uint64(kind/target&1) << (count & 63)
+		s.index[at] = none
+		if kind != 0 {
+			s.index[at] = int8(count)
+			count++
 		}
-		row, column := at/width, at%width
-		rim := row == 0 || row == height-1 || column == 0 || column == width-1
-		for d, step := range [4]int{-width, width, -1, 1} {
-			s.next[d][cell] = none
-			if !rim {
-				s.next[d][cell] = s.index[at+step]
+	}
+	if count > MaxFloor {
+		return state{}, false
+	}
+	s.targets = targets
+	s.link(b.Height(), b.Width()+1)
+	s.bury()
+	row, column := b.Player()
+	return state{boxes: boxes, player: s.index[row*(b.Width()+1)+column]}, true
+}
+
+// link records the neighbors in rows of so many characters. Cells on the rim are outside the
+// walls, and lead nowhere.
+func (s *Solver) link(height, line int) {
+	s.next = unlinked
+	for row := 1; row < height-1; row++ {
+		for at := row*line + 1; at < (row+1)*line-2; at++ {
+			cell := s.index[at]
+			if cell == none {
+				continue
 			}
+			s.next[board.Up][cell&63], s.next[board.Down][cell&63] = s.index[at-line], s.index[at+line]
+			s.next[board.Left][cell&63], s.next[board.Right][cell&63] = s.index[at-1], s.index[at+1]
 		}
 	}
 }
+
+// unlinked are cells without neighbors.
+var unlinked = func() (next [4][64]int8) {
+	for d := range next {
+		for cell := range next[d] {
+			next[d][cell] = none
+		}
+	}
+	return next
+}()
 
 // bury finds the dead cells, pulling boxes back from the targets.
 func (s *Solver) bury() {
 	alive := s.targets
-	for before := uint64(0); before != alive; {
-		before = alive
-		for cell := range s.floor {
-			for d := range s.next {
-				to, behind := s.next[d][cell], s.next[d^1][cell] // d^1 is the other way
-				if to != none && behind != none && alive>>to&1 == 1 {
-					alive |= 1 << cell
-				}
+	for todo := alive; todo != 0; {
+		to := bits.TrailingZeros64(todo)
+		todo &= todo - 1
+		for d := range s.next {
+			cell := s.next[d][to]
+			if cell == none || s.next[d][cell&63] == none || alive>>cell&1 == 1 {
+				continue
 			}
+			alive |= 1 << cell
+			todo |= 1 << cell
 		}
 	}
 	s.dead = ^alive
