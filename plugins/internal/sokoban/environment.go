@@ -86,14 +86,16 @@ func (e *environment) Encode(messages []string, _ string, turn *plugin.Turn) (in
 	if height, width := e.source.Sides(); b.Height() > height || b.Width() > width {
 		return 0, turn.Refuse("the board is larger than those of the environment's options")
 	}
-	e.show(turn, b)
+	var cells observe.Cells
+	e.view.Load(&cells, e.spec.FeatureShape, b)
+	e.show(turn, b, &cells)
 	return -1, nil
 }
 
-func (e *environment) show(turn *plugin.Turn, b *board.Board) {
+func (e *environment) show(turn *plugin.Turn, b *board.Board, cells *observe.Cells) {
 	turn.Anchor = append(turn.Anchor, b.Text()...)
 	if turn.Features != nil {
-		e.view.Fill(turn.Features, e.spec.FeatureShape, b)
+		e.view.Fill(turn.Features, e.spec.FeatureShape, b, cells)
 	}
 }
 
@@ -101,7 +103,8 @@ func (e *environment) show(turn *plugin.Turn, b *board.Board) {
 type slot struct {
 	env     *environment
 	board   board.Board
-	optimum int // as in level
+	cells   observe.Cells // of the level
+	optimum int           // as in level
 	steps   int
 }
 
@@ -114,8 +117,9 @@ func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
 		return err
 	}
 	s.board.Set(&level.Board)
+	s.env.view.Load(&s.cells, s.env.spec.FeatureShape, &s.board)
 	s.optimum, s.steps = level.optimum, 0
-	s.env.show(turn, &s.board)
+	s.env.show(turn, &s.board, &s.cells)
 	return nil
 }
 
@@ -133,7 +137,7 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	if turn.Terminated || turn.Truncated {
 		s.report(turn)
 	}
-	s.env.show(turn, &s.board)
+	s.env.show(turn, &s.board, &s.cells)
 	return nil
 }
 

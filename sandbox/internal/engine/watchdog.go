@@ -20,7 +20,6 @@ const (
 type watchdog struct {
 	mu     sync.Mutex
 	guards map[*guard]struct{}
-	active atomic.Int64
 	asleep atomic.Bool
 	wake   chan struct{}
 	done   chan struct{}
@@ -72,8 +71,7 @@ func (w *watchdog) begin(g *guard, ctx context.Context, wall time.Duration, t ta
 	g.watch, g.ctx, g.wall, g.tank = w, ctx, wall, t
 	g.running, g.waits, g.killed, g.deadline = true, false, nil, time.Time{}
 	g.mu.Unlock()
-	w.active.Add(1)
-	if w.asleep.Load() {
+	if w.asleep.Load() { // a count of running guests would be shared by all CPUs that step
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -86,7 +84,6 @@ func (g *guard) end() *Stop {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running, g.ctx = false, nil
-	g.watch.active.Add(-1)
 	return g.killed
 }
 
@@ -99,8 +96,8 @@ func (w *watchdog) run() {
 		case <-w.done:
 			return
 		case now := <-timer.C:
-			next := w.look(now)
-			if idle++; w.active.Load() > 0 {
+			next, running := w.look(now)
+			if idle++; running {
 				idle = 0
 			}
 			if idle >= watchIdle && !w.sleep() {
@@ -115,7 +112,7 @@ func (w *watchdog) run() {
 func (w *watchdog) sleep() bool {
 	w.asleep.Store(true)
 	defer w.asleep.Store(false)
-	if w.active.Load() > 0 {
+	if w.busy() { // began before it could see that the watchdog sleeps
 		return true
 	}
 	select {
@@ -126,23 +123,39 @@ func (w *watchdog) sleep() bool {
 	}
 }
 
-func (w *watchdog) look(now time.Time) time.Duration {
+// busy reports whether a guest is running.
+func (w *watchdog) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	next := watchTick
 	for g := range w.guards {
-		if g.look(now) {
+		g.mu.Lock()
+		running := g.running
+		g.mu.Unlock()
+		if running {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *watchdog) look(now time.Time) (next time.Duration, running bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next = watchTick
+	for g := range w.guards {
+		runs, killing := g.look(now)
+		if running = running || runs; killing {
 			next = watchAgain
 		}
 	}
-	return next
+	return next, running
 }
 
-func (g *guard) look(now time.Time) (killing bool) {
+func (g *guard) look(now time.Time) (running, killing bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.running {
-		return false
+		return false, false
 	}
 	if g.deadline.IsZero() {
 		g.deadline = now.Add(g.wall)
@@ -154,10 +167,10 @@ func (g *guard) look(now time.Time) (killing bool) {
 	case !g.waits && now.After(g.deadline):
 		g.killed = &Stop{Kind: TimedOut}
 	default:
-		return false
+		return true, false
 	}
 	g.tank.drain()
-	return true
+	return true, true
 }
 
 // Wait runs work, for which the guest waits within a host function. The wall clock of the

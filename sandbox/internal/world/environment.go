@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/internal/wire/block"
@@ -29,7 +27,8 @@ type Environment struct {
 	origin  *engine.State // of a configured instance, where episodes begin; nil without snapshots
 	slots   []slot
 	starts  starts
-	workers []worker
+	workers []worker // of the slots, a share each
+	shifts  shifts
 	canDraw bool
 	closed  bool
 }
@@ -67,7 +66,8 @@ func (m *Module) Open(ctx context.Context, c wire.Configuration) (*Environment, 
 	for i := range e.slots {
 		e.slots[i].env, e.slots[i].index = e, i
 	}
-	e.workers = make([]worker, min(cpus.Count(), (c.Slots+least-1)/least))
+	e.workers = make([]worker, (c.Slots+share-1)/share)
+	e.shifts.cpu = make([]int, len(e.workers))
 	return e, nil
 }
 
@@ -142,8 +142,8 @@ func (e *Environment) Fuel() uint64 {
 	return sum
 }
 
-// least is the number of slots for which another CPU is worth waking up.
-const least = 8
+// share is the number of slots of a worker, for which another CPU is worth waking up.
+const share = 8
 
 // Exchange implements env.Env. What happens to a slot does not depend on the CPU.
 func (e *Environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
@@ -152,17 +152,10 @@ func (e *Environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 	}
 	e.prepare(b.Want, r)
 	e.starts.expect(b)
-	share := (len(e.slots) + len(e.workers) - 1) / len(e.workers)
-	var others sync.WaitGroup
-	for n := range e.workers {
-		w, low, high := &e.workers[n], n*share, min((n+1)*share, len(e.slots))
-		if n == len(e.workers)-1 {
-			w.play(ctx, e, low, high, b, r)
-			break
-		}
-		others.Go(func() { w.play(ctx, e, low, high, b, r) })
-	}
-	others.Wait()
+	e.shifts.play(func(n int) {
+		low := n * share
+		e.workers[n].play(ctx, e, low, min(low+share, len(e.slots)), b, r)
+	})
 	for n := range e.workers {
 		if err := e.workers[n].err; err != nil {
 			e.forget()

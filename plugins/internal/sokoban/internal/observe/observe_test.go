@@ -13,7 +13,9 @@ import (
 func draw(view observe.View, b *board.Board) (text string) {
 	shape := view.Shape(b.Height(), b.Width())
 	tensor := make([]float32, shape[0]*shape[1]*shape[2])
-	view.Fill(tensor, shape, b)
+	var cells observe.Cells
+	view.Load(&cells, shape, b)
+	view.Fill(tensor, shape, b, &cells)
 	for i, v := range tensor {
 		if i > 0 && i%shape[2] == 0 {
 			text += "\n"
