@@ -75,8 +75,8 @@ func (s *slot) turn(ctx context.Context, op env.Op, b *env.Batch) (at uint32, er
 // reset starts the episode of a seed, by a copy of the same start if one is kept.
 func (s *slot) reset(ctx context.Context, key startKey) (at uint32, err error) {
 	s.began = s.fuel
-	if known := s.env.starts.copy(key); known != nil && s.guest != nil {
-		if s.guest.instance.Resume(known.point) == nil {
+	if known, point := s.env.starts.copy(key); point != nil && s.guest != nil {
+		if s.guest.instance.Resume(point) == nil {
 			s.fuel += known.fuel
 			return known.turn, nil
 		}
