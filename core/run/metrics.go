@@ -90,10 +90,11 @@ type Rollout struct {
 	Return    float64        `json:"return"`              // mean sum of base rewards of an episode
 	Length    float64        `json:"length"`              // mean steps of an episode
 	Episodes  int            `json:"episodes"`            // scored episodes
-	Steps     int            `json:"steps"`               // steps of the scored episodes
+	Steps     int            `json:"steps"`               // steps of the scored episodes; those that branches share count once
 	Stops     map[string]int `json:"stops"`               // trajectories with this reason to stop (rl.StopReason)
 	Invalid   float64        `json:"invalid_actions"`     // share of steps with an invalid action
 	Discarded int            `json:"discarded,omitempty"` // episodes that were unscored, resampled away or dropped as stale
+	Branches  int            `json:"branches,omitempty"`  // scored episodes that left others; none of the figures above but steps, invalid_actions and discarded include them
 
 	// Of the groups that were dropped because the weights that decided a step were too
 	// old to learn from. Short and long, low and high are relative to the means of all

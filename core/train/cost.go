@@ -54,7 +54,7 @@ func answers(groups []*rl.Group, model cost.Price, prices cost.Prices) cost.Mode
 	var others cost.Models
 	for _, g := range groups {
 		for _, t := range g.Trajectories {
-			for i := range t.Steps {
+			for i := min(t.BranchAt, len(t.Steps)); i < len(t.Steps); i++ {
 				own = own.Plus(answer(&t.Steps[i]))
 				if used := reported(&t.Steps[i], prices); used != nil {
 					others = others.Plus(used)

@@ -49,6 +49,22 @@ func episodes(b *credit.Batch, c Config) []episode {
 	return out
 }
 
+// fromStart returns those of x, one for each trajectory, whose trajectory began at the start:
+// how often branches succeed says where the policy was continued, and not how good it is.
+func fromStart[T any](x []T, trajectories []*rl.Trajectory) []T {
+	branches := func(t *rl.Trajectory) bool { return t.BranchOf != "" }
+	if !slices.ContainsFunc(trajectories, branches) {
+		return x
+	}
+	var out []T
+	for i, t := range trajectories {
+		if !branches(t) {
+			out = append(out, x[i])
+		}
+	}
+	return out
+}
+
 // within returns e with the figures of its environment among its metrics, if t says in which
 // environment of a mixture it was played.
 func (e episode) within(t *rl.Trajectory) episode {
@@ -173,7 +189,8 @@ func compare(before, after []episode) (test string, p float64) {
 	return test, stats.ClusterBy(keys).Paired(a, b)
 }
 
-// selectEpisodes returns the episodes of an iteration that c keeps, in order.
+// selectEpisodes returns the episodes of an iteration that c keeps, in order, with those that
+// kept branches left.
 // before is the number of episodes of earlier iterations.
 func selectEpisodes(c run.SaveConfig, before uint64, all []*rl.Trajectory) []*rl.Trajectory {
 	keep := make([]bool, len(all))
@@ -199,12 +216,19 @@ func selectEpisodes(c run.SaveConfig, before uint64, all []*rl.Trajectory) []*rl
 			keep[i] = true
 		}
 	}
-	var out []*rl.Trajectory
-	for i, t := range all {
-		if keep[i] {
+	return chosen(keep, all)
+}
+
+// chosen returns the episodes to keep and those that they left, which precede them.
+func chosen(keep []bool, all []*rl.Trajectory) (out []*rl.Trajectory) {
+	left := map[string]bool{}
+	for i := len(all) - 1; i >= 0; i-- {
+		if t := all[i]; keep[i] || left[t.ID] {
+			left[t.BranchOf] = t.BranchOf != ""
 			out = append(out, t)
 		}
 	}
+	slices.Reverse(out)
 	return out
 }
 

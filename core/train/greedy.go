@@ -15,7 +15,7 @@ func (l *loop) compareGreedy(ctx context.Context, it *iteration, plan rollout.Pl
 	if !l.credit.NeedsGreedy() {
 		return nil
 	}
-	plan.Members, plan.Greedy, plan.Prefix = 1, true, fmt.Sprintf("greedy-%d-", it.line.Iteration)
+	plan.Members, plan.Greedy, plan.Branch, plan.Prefix = 1, true, false, fmt.Sprintf("greedy-%d-", it.line.Iteration)
 	cost := &it.line.Cost
 	p, err := l.play(ctx, l.player, plan, "greedy", &cost.Collect, &cost.Score)
 	if err != nil {

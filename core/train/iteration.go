@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/base/cputime"
@@ -68,8 +69,9 @@ func (it *iteration) learned(b *credit.Batch, played int, c Config, u *policy.St
 		it.line.Outcomes[string(n.Outcome)] = n.N
 		it.cursor.Outcomes[string(n.Outcome)] += n.N
 	}
-	it.line.Advantage, it.line.Outputs = advantageMetrics(b), monitor.Measure(b.Trajectories)
-	byEnvironment(it.line.Outputs, episodes(b, c), b.Trajectories)
+	starters := fromStart(b.Trajectories, b.Trajectories)
+	it.line.Advantage, it.line.Outputs = advantageMetrics(b), monitor.Measure(starters)
+	byEnvironment(it.line.Outputs, fromStart(episodes(b, c), b.Trajectories), starters)
 	it.line.Update = &run.Update{
 		Loss: u.Loss, KL: u.KL, Entropy: u.Entropy, ClipFraction: u.ClipFraction, GradNorm: u.GradNorm,
 		ValueLoss: u.ValueLoss, LearningRate: u.LearningRate, Minibatches: u.Minibatches,
@@ -80,20 +82,23 @@ func (it *iteration) learned(b *credit.Batch, played int, c Config, u *policy.St
 }
 
 func rolloutMetrics(b *credit.Batch, played int, c Config) *run.Rollout {
-	s := score(episodes(b, c))
-	r := &run.Rollout{
-		Success: s.Success, Return: s.Return, Length: s.Length, Episodes: s.Episodes,
-		Steps: len(b.Steps), Stops: map[string]int{}, Discarded: played - s.Episodes,
-	}
-	for _, t := range b.Trajectories {
-		r.Stops[string(t.StopReason)]++
-	}
+	s := score(fromStart(episodes(b, c), b.Trajectories))
+	r := &run.Rollout{Success: s.Success, Return: s.Return, Length: s.Length, Episodes: s.Episodes, Stops: map[string]int{}}
 	invalid := 0
-	for _, step := range b.Steps {
-		if !step.ActionValid {
-			invalid++
+	for i, t := range b.Trajectories {
+		if t.BranchOf == "" {
+			r.Stops[string(t.StopReason)]++
+		} else if t.Outcome == string(reward.Scored) {
+			r.Branches++
+		}
+		for row := min(b.First[i]+t.BranchAt, b.First[i+1]); row < b.First[i+1]; row++ {
+			r.Steps++
+			if !b.Steps[row].ActionValid {
+				invalid++
+			}
 		}
 	}
+	r.Discarded = played - s.Episodes - r.Branches
 	if r.Steps > 0 {
 		r.Invalid = float64(invalid) / float64(r.Steps)
 	}
@@ -103,7 +108,8 @@ func rolloutMetrics(b *credit.Batch, played int, c Config) *run.Rollout {
 func advantageMetrics(b *credit.Batch) *run.Advantage {
 	var scored []float64
 	for i, a := range b.Credit.Advantage {
-		if b.Rows.Scored[i] {
+		shared := b.Rows.BranchAt != nil && b.Rows.Step[i] < b.Rows.BranchAt[i]
+		if b.Rows.Scored[i] && !shared {
 			scored = append(scored, a)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
@@ -67,4 +68,42 @@ func TestSelectWholeGroups(t *testing.T) {
 		require.Equal(t, c.want, got, "%+v", c.config)
 	}
 	require.Empty(t, selectEpisodes(run.SaveConfig{Groups: 2}, 0, nil))
+}
+
+// Promise: a branch that is kept, for whatever reason, comes with the episodes that it left.
+func TestKeepWhatBranchesLeft(t *testing.T) {
+	var all []*rl.Trajectory
+	for i, of := range []string{"", "", "", "1", "0", "3"} {
+		all = append(all, &rl.Trajectory{ID: fmt.Sprint(i), BranchOf: of, Outcome: "scored", Evaluation: &rl.EvaluateResult{Score: float64(i)}})
+	}
+	it := &iteration{kept: selectEpisodes(run.SaveConfig{Best: 1}, 0, all)}
+	require.Equal(t, []*rl.Trajectory{all[1], all[3], all[5]}, it.kept)
+	it.point(all[4:5], all)
+	require.Equal(t, []*rl.Trajectory{all[0], all[1], all[3], all[4], all[5]}, it.kept)
+}
+
+// Promise: the figures of an iteration are those of the episodes from the start, and steps that
+// branches share count once.
+func TestBranchesInTheFigures(t *testing.T) {
+	episode := func(id, of string, at, steps int, reason rl.StopReason) *rl.Trajectory {
+		return &rl.Trajectory{ID: id, BranchOf: of, BranchAt: at, Steps: make([]rl.Step, steps), StopReason: reason, Outcome: "scored"}
+	}
+	b := &credit.Batch{}
+	b.Trajectories = []*rl.Trajectory{
+		episode("a", "", 0, 4, rl.StopTruncated), episode("b", "", 0, 2, rl.StopTerminated),
+		episode("c", "a", 1, 3, rl.StopTerminated), episode("d", "c", 2, 5, rl.StopTerminated),
+	}
+	b.First = []int{0}
+	for _, t := range b.Trajectories {
+		for k := range t.Steps {
+			t.Steps[k].ActionValid = k > 0
+			b.Steps = append(b.Steps, &t.Steps[k])
+			b.Rows.Scored, b.Rows.Score, b.Rows.Reward = append(b.Rows.Scored, true), append(b.Rows.Score, 1), append(b.Rows.Reward, 0)
+		}
+		b.First = append(b.First, len(b.Steps))
+	}
+	r := rolloutMetrics(b, 5, DefaultConfig())
+	require.Equal(t, map[string]int{"truncated": 1, "terminated": 1}, r.Stops)
+	require.Equal(t, []int{2, 2, 11, 1}, []int{r.Episodes, r.Branches, r.Steps, r.Discarded})
+	require.Equal(t, []float64{0.5, 3, 2.0 / 11}, []float64{r.Success, r.Length, r.Invalid})
 }

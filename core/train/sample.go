@@ -60,7 +60,7 @@ func (l *loop) result(g *rl.Group, evaluations []reward.Evaluation) (r sampling.
 	first := 0.0
 	for i, t := range g.Trajectories {
 		e := &evaluations[i]
-		if e.Outcome != reward.Scored {
+		if e.Outcome != reward.Scored || t.BranchOf != "" {
 			continue
 		}
 		score := e.Result.Score

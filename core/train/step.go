@@ -72,7 +72,7 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Scored, error) {
 	plan := rollout.Plan{
 		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
-		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration), Iteration: it.line.Iteration,
+		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration), Iteration: it.line.Iteration, Branch: true,
 	}
 	l.choose(&plan)
 	cost := &it.line.Cost

@@ -49,5 +49,9 @@ func (it *iteration) point(suspects, all []*rl.Trajectory) {
 		}
 	}
 	kept := slices.Concat(it.kept, suspects)
-	it.kept = slices.DeleteFunc(slices.Clone(all), func(t *rl.Trajectory) bool { return !slices.Contains(kept, t) })
+	keep := make([]bool, len(all))
+	for i, t := range all {
+		keep[i] = slices.Contains(kept, t)
+	}
+	it.kept = chosen(keep, all)
 }

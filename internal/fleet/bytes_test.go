@@ -39,11 +39,11 @@ func (o odd) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
 	return err
 }
 
-// Promise: an episode with texts that are not UTF-8 gives the same bytes of a run with and
-// without a fleet.
+// Promise: an episode with texts that are not UTF-8, and branches of it, give the same bytes of a
+// run with and without a fleet.
 func TestSameBytesOfOddTexts(t *testing.T) {
 	testneeds.NotShort(t)
-	cfg := config(t, sokoban, "train.iterations=2")
+	cfg := config(t, sokoban, "train.iterations=2", "rollout.branch.where=every", "rollout.branch.depth=2", "rollout.branch.max_steps=90")
 	s := open(t, cfg)
 	strange := merit.WithEnvironment(func(ctx context.Context, split string, worker int) (env.Env, error) {
 		e, err := s.OpenEnv(ctx, split, worker)
@@ -62,7 +62,7 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 	require.NoError(t, f.Close())
 	require.NoError(t, executor.Close())
 
-	seen := 0
+	seen, branches := 0, 0
 	for name, text := range plain {
 		switch {
 		case name == "metrics.jsonl":
@@ -75,10 +75,12 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 			require.NoError(t, err)
 			z.Close()
 			require.Contains(t, string(plainly), `"m\ufffd":1`, "the odd texts are there")
+			branches += strings.Count(string(plainly), `"branch_of":"`)
 			seen++
 		}
 	}
 	require.Greater(t, seen, 1)
+	require.Positive(t, branches)
 }
 
 // Promise: weights that are too large for a fleet are refused before a worker has them in

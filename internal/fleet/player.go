@@ -143,6 +143,7 @@ func (g *planRun) take(ctx context.Context, i int, r queue.Result) {
 		g.log.WarnContext(ctx, "a shard was given up; its episodes have no score", "split", g.split, "groups", o.Plan.Groups, "cause", err)
 	}
 	for _, group := range g.parts[i].Groups {
+		g.progress.Total += len(group.Trajectories) - g.orders[i].Plan.Members // branches
 		for _, t := range group.Trajectories {
 			g.progress.Count(t)
 		}

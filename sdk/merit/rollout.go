@@ -43,8 +43,9 @@ type RolloutOptions struct {
 
 // Rollout describes the episodes of a rollout.
 type Rollout struct {
-	Episodes int            `json:"episodes"`
-	Steps    int            `json:"steps"`
+	Episodes int            `json:"episodes"` // from the start; Stops, Outcomes and Score are theirs
+	Branches int            `json:"branches,omitempty"`
+	Steps    int            `json:"steps"` // of both; those that branches share count once
 	Stops    map[string]int `json:"stops"`
 	Outcomes map[string]int `json:"outcomes"`
 	// Score is the mean over the scored episodes; nil if none was scored.
@@ -91,16 +92,17 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	for first := 0; first < o.Groups; first += cfg.Groups {
 		plan := rollout.Plan{
 			Seed: rl.Seed(s.Config.Seed).Child(credit.SeedRollout), FirstGroup: first,
-			Groups: min(cfg.Groups, o.Groups-first), Members: cfg.Members, Prefix: o.Split + "-", Greedy: o.Greedy,
+			Groups: min(cfg.Groups, o.Groups-first), Members: cfg.Members, Prefix: o.Split + "-", Greedy: o.Greedy, Branch: true,
 		}
 		played, err := player.Play(ctx, plan, func(p rollout.Progress) {
-			s.options.progress.Collecting(RolloutProgress, first*cfg.Members+p.Episodes, o.Groups*cfg.Members)
+			branches := p.Total - plan.Groups*cfg.Members
+			s.options.progress.Collecting(RolloutProgress, first*cfg.Members+p.Episodes, o.Groups*cfg.Members+branches)
 		})
 		if err != nil {
 			return nil, err
 		}
 		if pipeline.NeedsGreedy() {
-			plan.Members, plan.Greedy, plan.Prefix = 1, true, o.Split+"-greedy-"
+			plan.Members, plan.Greedy, plan.Branch, plan.Prefix = 1, true, false, o.Split+"-greedy-"
 			greedy, err := player.Play(ctx, plan, nil)
 			if err != nil {
 				return nil, err
@@ -175,8 +177,12 @@ func (r *Rollout) credit(p *credit.Pipeline, played credit.Scored, write func(*r
 }
 
 func (r *Rollout) add(t *rl.Trajectory) {
+	r.Steps += max(0, len(t.Steps)-t.BranchAt)
+	if t.BranchOf != "" {
+		r.Branches++
+		return
+	}
 	r.Episodes++
-	r.Steps += len(t.Steps)
 	r.Stops[string(t.StopReason)]++
 	r.Outcomes[t.Outcome]++
 	if n := r.Outcomes[string(reward.Scored)]; t.Outcome == string(reward.Scored) {

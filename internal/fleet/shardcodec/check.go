@@ -12,17 +12,22 @@ import (
 
 // check returns in what way s does not fit the order o, or nil.
 func check(o Order, s credit.Scored) error {
-	if len(s.Groups) != o.Plan.Groups || len(s.Evaluations) != o.Plan.Groups*o.Plan.Members {
-		return fmt.Errorf("%d groups and %d evaluations for %d groups of %d", len(s.Groups), len(s.Evaluations), o.Plan.Groups, o.Plan.Members)
+	if len(s.Groups) != o.Plan.Groups {
+		return fmt.Errorf("it has %d of %d groups", len(s.Groups), o.Plan.Groups)
 	}
+	var episodes []*rl.Trajectory
 	for i, g := range s.Groups {
 		if err := checkGroup(o, o.Plan.FirstGroup+i, g); err != nil {
 			return err
 		}
-		for m, t := range g.Trajectories {
-			if err := checkEvaluation(t, s.Evaluations[i*o.Plan.Members+m]); err != nil {
-				return fmt.Errorf("evaluation of %s: %w", t.ID, err)
-			}
+		episodes = append(episodes, g.Trajectories...)
+	}
+	if len(s.Evaluations) != len(episodes) {
+		return fmt.Errorf("%d evaluations for %d episodes", len(s.Evaluations), len(episodes))
+	}
+	for i, t := range episodes {
+		if err := checkEvaluation(t, s.Evaluations[i]); err != nil {
+			return fmt.Errorf("evaluation of %s: %w", t.ID, err)
 		}
 	}
 	return nil
@@ -36,13 +41,19 @@ func checkGroup(o Order, number int, g *rl.Group) error {
 		return fmt.Errorf("group %s is missing at its place", id)
 	case g.Task.Seed != seed || g.Task.ID == "":
 		return fmt.Errorf("group %s has a different task", id)
-	case len(g.Trajectories) != o.Plan.Members:
+	case len(g.Trajectories) < o.Plan.Members || len(g.Trajectories) > o.Plan.Members && !o.Plan.Branch:
 		return fmt.Errorf("group %s has %d members, not %d", id, len(g.Trajectories), o.Plan.Members)
 	}
 	for member, t := range g.Trajectories {
-		switch want := o.Plan.TrajectoryID(number, member); {
+		want := o.Plan.TrajectoryID(number, member)
+		if member >= o.Plan.Members {
+			want = fmt.Sprintf("%s-b%d", id, member-o.Plan.Members)
+		}
+		switch {
 		case t == nil || t.ID != want:
 			return fmt.Errorf("episode %s is missing at its place", want)
+		case (t.BranchOf != "") != (member >= o.Plan.Members) || t.BranchAt < 0:
+			return fmt.Errorf("%s branches off %.80q at %d", t.ID, t.BranchOf, t.BranchAt)
 		case t.Group != id || t.Seed != seed:
 			return fmt.Errorf("%s belongs to another group", t.ID)
 		}

@@ -89,10 +89,17 @@ func answer(o shardcodec.Order, seed uint64) credit.Scored {
 		g := &rl.Group{ID: o.Plan.GroupID(n)}
 		fill(r, reflect.ValueOf(&g.Task).Elem())
 		g.Task.ID, g.Task.Seed = "maze-1", o.Plan.Start(n)
-		for m := range o.Plan.Members {
+		size := o.Plan.Members
+		if o.Plan.Branch {
+			size += r.IntN(3)
+		}
+		for m := range size {
 			t := new(rl.Trajectory)
 			fill(r, reflect.ValueOf(t).Elem())
 			t.ID, t.Group, t.Seed = o.Plan.TrajectoryID(n, m), g.ID, g.Task.Seed
+			if t.BranchOf, t.BranchAt = "", 0; m >= o.Plan.Members {
+				t.ID, t.BranchOf, t.BranchAt = fmt.Sprintf("%s-b%d", g.ID, m-o.Plan.Members), o.Plan.TrajectoryID(n, 0), r.IntN(9)
+			}
 			t.Outcome, t.Evaluation, t.Notes, t.StopReason, t.Error = "", nil, nil, rl.StopTerminated, ""
 			t.Messages = []rl.Message{{Role: "user", Content: rl.Text("go")}}
 			for k := range t.Steps {
@@ -119,6 +126,7 @@ func answer(o shardcodec.Order, seed uint64) credit.Scored {
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		o := order(2, 3)
+		o.Plan.Branch = seed%2 == 0
 		s := answer(o, seed)
 		s.Evaluations[0].Result.StepOutputs = []rl.StepOutput{{BaseReward: math.Inf(1)}} // align says what is wrong with it
 		body, err := shardcodec.Encode(s)
@@ -182,12 +190,16 @@ func TestOrder(t *testing.T) {
 // Promise: a result that does not fit the order is refused with the reason.
 func TestNoAnswer(t *testing.T) {
 	for why, change := range map[string]func(*credit.Scored){
-		"1 groups and 6 evaluations":        func(s *credit.Scored) { s.Groups = s.Groups[:1] },
-		"2 groups and 5 evaluations":        func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
-		"group train-3-g7 is missing":       func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
-		"a different task":                  func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
-		"has 2 members, not 3":              func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
-		"episode train-3-g7-m1 is missing":  func(s *credit.Scored) { s.Groups[0].Trajectories[1] = nil },
+		"it has 1 of 2 groups":       func(s *credit.Scored) { s.Groups = s.Groups[:1] },
+		"5 evaluations for 6 episodes":       func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
+		"group train-3-g7 is missing":      func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
+		"a different task":                 func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
+		"has 2 members, not 3":             func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
+		"episode train-3-g7-m1 is missing": func(s *credit.Scored) { s.Groups[0].Trajectories[1] = nil },
+		`-m1 branches off "x" at 0`:        func(s *credit.Scored) { s.Groups[0].Trajectories[1].BranchOf = "x" },
+		"group train-3-g7 has 4 members, not 3": func(s *credit.Scored) {
+			s.Groups[0].Trajectories, s.Evaluations = append(s.Groups[0].Trajectories, &rl.Trajectory{}), append(s.Evaluations, s.Evaluations[0])
+		},
 		"belongs to another group":          func(s *credit.Scored) { s.Groups[0].Trajectories[1].Seed++ },
 		"the stop reason is":                func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = "luck" },
 		"with the error":                    func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = rl.StopError },
