@@ -59,7 +59,7 @@ const (
 // Config selects an estimator and its settings.
 type Config struct {
 	// Estimator computes the advantages.
-	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo,enum=graphgpo,enum=tigpo,enum=g2po,enum=gagpo,enum=opo,enum=maxrl,enum=grpo_passk,enum=reinforce_pp_baseline,enum=gdpo,enum=rae,enum=remax"`
+	Estimator string `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo,enum=graphgpo,enum=tigpo,enum=g2po,enum=gagpo,enum=opo,enum=maxrl,enum=grpo_passk,enum=reinforce_pp_baseline,enum=gdpo,enum=rae,enum=remax,enum=tree,enum=vine,enum=counterfactual"`
 	// Gamma is the discount factor γ.
 	Gamma float64 `yaml:"gamma" json:"gamma" jsonschema:"minimum=0,maximum=1"`
 	// Lambda is the λ of gae and gagpo.

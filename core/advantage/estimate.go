@@ -62,6 +62,7 @@ func EstimateWithin(cfg Config, rows *Rows, dst *Result, most int64) error {
 		}
 	}
 	dst.count(rows)
+	dst.show()
 	return nil
 }
 
@@ -72,15 +73,19 @@ func (d *Result) prepare(cfg Config, rows *Rows) error {
 	if err := s.order.build(rows); err != nil {
 		return err
 	}
+	if err := s.branches.build(rows, &s.order); err != nil {
+		return err
+	}
 	for i, g := range rows.Group {
 		s.member[i], d.Weight[i], s.score[i] = g, 1, rows.Score[i]
-		if !rows.scored(i) {
+		if !rows.scored(i) || s.branches.copied(i) {
 			s.member[i], d.Weight[i], s.score[i] = -1, 0, 0
 		}
 	}
-	rewards := s.order.gather(s.work[0], rows.Reward)
-	g := StepReturns(s.work[2], rewards, s.bootstrap(rows), s.order.end, cfg.Gamma)
-	s.order.scatter(d.Return, g)
+	s.returns(d.Return, cfg.Gamma, rows)
+	if s.branches.any {
+		s.backUpScores(s.score, rows.Score)
+	}
 	PenaliseInvalid(s.score, s.score, rows.Valid, cfg.InvalidActionPenalty)
 	PenaliseInvalid(d.Return, d.Return, rows.Valid, cfg.InvalidActionPenalty)
 	if rows.Anchor == nil {
@@ -94,6 +99,29 @@ func (d *Result) prepare(cfg Config, rows *Rows) error {
 		return ErrWork
 	}
 	return nil
+}
+
+// returns writes the returns into dst, which is neither of the first three work buffers.
+func (s *scratch) returns(dst []float64, gamma float64, rows *Rows) {
+	if s.branches.any {
+		s.backUp(dst, rows.Reward, s.after(rows), nil, gamma)
+		return
+	}
+	rewards := s.order.gather(s.work[0], rows.Reward)
+	g := StepReturns(s.work[2], rewards, s.bootstrap(rows), s.order.end, gamma)
+	s.order.scatter(dst, g)
+}
+
+// after returns the values after truncated rows, 0 for all others, in the second work buffer.
+func (s *scratch) after(rows *Rows) []float64 {
+	out := s.work[1]
+	for i := range out {
+		out[i] = 0
+		if rows.bootstraps(i) {
+			out[i] = rows.Bootstrap[i]
+		}
+	}
+	return out
 }
 
 // bootstrap returns the values after truncated rows in step order, in the

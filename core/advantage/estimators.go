@@ -42,6 +42,9 @@ func Estimators() []Estimator {
 		{"gdpo", "each reward compared by itself, their weighted sum whitened over the whole batch (GDPO, arXiv 2601.05242)", false, false, true, false, gdpo},
 		{"rae", "what each role earned, against the other members in that role (RAE, arXiv 2506.24119)", false, false, false, false, rae},
 		{"remax", "episode score against that of a greedy episode from the same start (ReMax, arXiv 2310.10505)", false, false, false, false, remax},
+		{"tree", "the mean score beneath a step against those of its siblings, in every state with branches (TreeRPO, arXiv 2506.05183)", false, false, false, false, tree},
+		{"vine", "what follows between states that branches valued, against those values (VinePPO, arXiv 2410.01679)", false, false, false, false, vine},
+		{"counterfactual", "the return against those of other actions that branches took in the same state", false, false, false, false, counterfactual},
 	}
 }
 
@@ -82,6 +85,8 @@ func (e Estimator) accepts(rows *Rows) error {
 		return rows.played()
 	case "remax":
 		return rows.greedy()
+	case "counterfactual":
+		return rows.likely()
 	}
 	return nil
 }
@@ -144,11 +149,18 @@ func gae(cfg Config, rows *Rows, d *Result) {
 // generalized writes the generalized advantages by the values of the states into d.Step.
 func (d *Result) generalized(cfg Config, rows *Rows, value []float64) {
 	s := &d.scratch
-	bootstrap := s.bootstrap(rows)
-	rewards := s.order.gather(s.work[0], rows.Reward)
-	values := s.order.gather(s.work[3], value)
-	a := GeneralizedAdvantages(s.work[2], rewards, values, bootstrap, s.order.end, cfg.Gamma, cfg.Lambda)
-	s.order.scatter(d.Step, a)
+	if s.branches.any {
+		delta, none := s.work[0], s.work[2]
+		s.deltas(delta, cfg.Gamma, rows, value)
+		clear(none)
+		s.backUp(d.Step, delta, none, nil, cfg.Gamma*cfg.Lambda)
+	} else {
+		bootstrap := s.bootstrap(rows)
+		rewards := s.order.gather(s.work[0], rows.Reward)
+		values := s.order.gather(s.work[3], value)
+		a := GeneralizedAdvantages(s.work[2], rewards, values, bootstrap, s.order.end, cfg.Gamma, cfg.Lambda)
+		s.order.scatter(d.Step, a)
+	}
 	PenaliseInvalid(d.Step, d.Step, rows.Valid, cfg.InvalidActionPenalty)
 	for i, m := range s.member {
 		if m < 0 {
@@ -157,9 +169,21 @@ func (d *Result) generalized(cfg Config, rows *Rows, value []float64) {
 	}
 }
 
+// deltas writes r + γ V' − V of each row into dst.
+func (s *scratch) deltas(dst []float64, gamma float64, rows *Rows, value []float64) {
+	last := s.after(rows)
+	for k, i := range s.order.rows {
+		next := last[i]
+		if !s.order.end[k] {
+			next = value[s.order.rows[k+1]]
+		}
+		dst[i] = rows.Reward[i] + gamma*next - value[i]
+	}
+}
+
 // flowGRPO divides by the deviation whatever cfg says, and weighs a row by
 // 1/T of its trajectory, scaled to a mean of 1 over the scored rows: its
-// objective averages over the turns of a trajectory first.
+// objective averages over the turns of a trajectory first. T of a branch counts its own steps.
 func flowGRPO(cfg Config, rows *Rows, d *Result) {
 	cfg.Normalization = MeanStdNorm
 	lightning(cfg, rows, d)
@@ -170,14 +194,18 @@ func flowGRPO(cfg Config, rows *Rows, d *Result) {
 			continue
 		}
 		scoredRows++
-		if s.order.first[i] {
+		if s.begins(rows, i) {
 			scoredTrajectories++
 		}
 	}
 	mean := float64(scoredRows) / float64(max(scoredTrajectories, 1))
 	for i, m := range s.member {
 		if t := rows.Trajectory[i]; m >= 0 {
-			d.Weight[i] = mean / float64(s.order.start[t+1]-s.order.start[t])
+			own := s.order.start[t+1] - s.order.start[t]
+			if s.branches.any {
+				own -= s.branches.from[t]
+			}
+			d.Weight[i] = mean / float64(own)
 		}
 	}
 }

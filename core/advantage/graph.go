@@ -101,7 +101,10 @@ func (g *graph) keep(s *scratch, node []int32, rows *Rows) {
 			g.reach(node[i], steps)
 			continue
 		}
-		v := node[to]
+		v := node[s.branches.own(to)]
+		if v < 0 {
+			continue // a copy of a member without a score
+		}
 		g.kept = append(g.kept, stretch{node[i], steps, g.last[v]})
 		g.last[v] = int32(len(g.kept))
 	}

@@ -33,10 +33,15 @@ type otherCase struct {
 		Greedy    float64
 		Judged    map[string]float64
 		Values    []float64
+		Scored    *bool // nil = true
+		Of        *int32
+		At        int32
+		LogProbs  []float64 `json:"log_probs"`
 	}
 	BaselineOver advantage.Scope `json:"baseline_over"`
 	Weights      map[string]float64
 	Advantages   [][][]float64
+	RowWeights   [][][]float64 `json:"weights_of_rows"` // nil = not computed
 }
 
 func (c *otherCase) config() advantage.Config {
@@ -55,6 +60,7 @@ func (c *otherCase) rows() (*advantage.Rows, []float64) {
 	r, want, trajectory := new(advantage.Rows), []float64(nil), int32(0)
 	var judged []map[string]float64
 	for g, group := range c.Groups {
+		first := trajectory
 		for p, path := range group {
 			for t, state := range path.States {
 				r.Group, r.Trajectory, r.Step = append(r.Group, int32(g)), append(r.Trajectory, trajectory), append(r.Step, int32(t))
@@ -62,6 +68,14 @@ func (c *otherCase) rows() (*advantage.Rows, []float64) {
 				r.Truncated = append(r.Truncated, path.Truncated && t == len(path.States)-1)
 				want = append(want, c.Advantages[g][p][t])
 				judged = append(judged, path.Judged)
+				if path.Scored != nil {
+					of := int32(-1)
+					if path.Of != nil {
+						of = first + *path.Of
+					}
+					r.BranchOf, r.BranchAt = append(r.BranchOf, of), append(r.BranchAt, path.At)
+					r.Scored, r.LogProb = append(r.Scored, *path.Scored), append(r.LogProb, path.LogProbs[t])
+				}
 				if path.Values != nil {
 					r.Value = append(r.Value, path.Values[t])
 				}
@@ -85,7 +99,21 @@ func (c *otherCase) rows() (*advantage.Rows, []float64) {
 // Promise: the estimators give what another implementation, written from their formulas in
 // another language, gives. docs/credit-assignment.md lists all of them.
 func TestOtherImplementation(t *testing.T) {
-	f, err := os.Open("testdata/graphs.jsonl")
+	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "credit-assignment.md"))
+	require.NoError(t, err)
+	for name, n := range compareWith(t, "graphs.jsonl") {
+		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| arXiv .*graphs.jsonl`.*, %d( .*)?\\|", name, n), string(page))
+	}
+	branched := compareWith(t, "branches.jsonl")
+	for _, name := range advantage.Names() {
+		require.Equal(t, 8, branched[name], name)
+		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| .*\\|$", name), string(page))
+	}
+}
+
+// compareWith estimates the batches of a golden file and counts them by estimator.
+func compareWith(t *testing.T, file string) map[string]int {
+	f, err := os.Open(filepath.Join("testdata", file))
 	require.NoError(t, err)
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -97,16 +125,17 @@ func TestOtherImplementation(t *testing.T) {
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &c))
 		rows, want := c.rows()
 		require.NoError(t, advantage.Estimate(c.config(), rows, &got))
-		require.InDeltaSlice(t, want, got.Advantage, 1e-6, "%s: %s", c.Estimator, lines.Text())
+		require.InDeltaSlice(t, want, got.Advantage, 1e-6, "%s %d", c.Estimator, seen[c.Estimator])
+		for row, g := 0, 0; g < len(c.RowWeights); g++ {
+			for _, weights := range c.RowWeights[g] {
+				require.InDeltaSlice(t, weights, got.Weight[row:row+len(weights)], 1e-6, c.Estimator)
+				row += len(weights)
+			}
+		}
 		seen[c.Estimator]++
 	}
 	require.NoError(t, lines.Err())
-	require.Len(t, seen, len(advantage.Names()))
-	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "credit-assignment.md"))
-	require.NoError(t, err)
-	for name, n := range seen {
-		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| arXiv .*graphs.jsonl`.*, %d( .*)?\\|", name, n), string(page))
-	}
+	return seen
 }
 
 // maze is one group. Member 0 goes a b and succeeds, 1 goes a c a b and is cut off, 2 goes c

@@ -61,10 +61,10 @@ func (s *scratch) deepen(dst, context, anchors []int32) {
 	next, current := int32(0), int32(-1)
 	for k, i := range s.order.rows {
 		dst[i] = -1
-		if s.order.first[i] {
+		if s.order.first[i] || anchors[i] < 0 {
 			continue
 		}
-		before := context[s.order.rows[k-1]]
+		before := context[s.branches.own(s.order.rows[k-1])]
 		if before < 0 {
 			continue
 		}

@@ -16,16 +16,7 @@ package advantage
 // only signal: rewards of steps do not count.
 func g2po(cfg Config, rows *Rows, d *Result) {
 	s := &d.scratch
-	visits := s.work[0]
-	weight := 1.0
-	for k := len(s.order.rows) - 1; k >= 0; k-- {
-		i := s.order.rows[k]
-		if s.order.end[k] {
-			weight = 1
-		}
-		weight *= cfg.Gamma
-		visits[i] = weight * rows.Score[i]
-	}
+	visits := s.visits(cfg.Gamma, rows)
 	d.Value, d.Next = s.means(d.Value, visits, d.AnchorGroup), zeroed(d.Next, rows.Len())
 	gain, among := s.work[1], s.work[2]
 	for k, i := range s.order.rows {
@@ -48,6 +39,27 @@ func g2po(cfg Config, rows *Rows, d *Result) {
 		d.Step[i] = among[i] + gain[i]
 	}
 	Combine(d.Advantage, d.Episode, d.Step, cfg.Combine, cfg.Omega)
+}
+
+// visits returns the discounted score that follows each row, in the first work buffer.
+func (s *scratch) visits(gamma float64, rows *Rows) []float64 {
+	out, b := s.work[0], &s.branches
+	if b.any {
+		s.backUp(out, nil, rows.Score, nil, gamma)
+	}
+	weight, branched := 1.0, false
+	for k := len(s.order.rows) - 1; k >= 0; k-- {
+		i := s.order.rows[k]
+		if s.order.end[k] {
+			weight, branched = 1, false
+		}
+		weight *= gamma
+		if !branched { // the same bits as in a batch without branches
+			out[i] = weight * rows.Score[i]
+		}
+		branched = branched || b.any && b.beside[i] > 0
+	}
+	return out
 }
 
 // gagpo is [gae] with the mean return of the steps from a state as its value, compared with

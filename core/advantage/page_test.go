@@ -44,15 +44,30 @@ func TestPageShowsEveryEstimator(t *testing.T) {
 		settings[name] = func(c *advantage.Config) { c.Estimator = name }
 	}
 	for name, set := range settings {
-		cfg := advantage.Default()
-		cfg.Gamma = 0.5
-		set(&cfg)
-		var got advantage.Result
-		require.NoError(t, advantage.Estimate(cfg, rows, &got))
-		line := "| `" + strings.Replace(name, ", ", "`, `", 1) + "` |"
-		for _, a := range got.Advantage {
-			line += " " + strings.Replace(fmt.Sprintf("%.3f", a), "-0.000", "0.000", 1) + " |"
+		requireLine(t, string(page), name, 0.5, set, rows)
+	}
+	for _, name := range []string{"grpo", "rloo", "reinforce_pp", "gigpo", "tree", "vine", "counterfactual"} {
+		requireLine(t, string(page), name, 1, func(c *advantage.Config) { c.Estimator = name }, fork())
+	}
+}
+
+// requireLine requires the advantages of rows as a line of the page.
+func requireLine(t *testing.T, page, name string, gamma float64, set func(*advantage.Config), rows *advantage.Rows) {
+	t.Helper()
+	cfg := advantage.Default()
+	cfg.Gamma = gamma
+	set(&cfg)
+	var got advantage.Result
+	require.NoError(t, advantage.Estimate(cfg, rows, &got))
+	line := "| `" + strings.Replace(name, ", ", "`, `", 1) + "` |"
+	for i, a := range got.Advantage {
+		if rows.BranchOf != nil && got.Weight[i] == 0 {
+			line += " |"
+			continue
 		}
-		require.Contains(t, string(page), line+"\n")
+		line += " " + strings.Replace(fmt.Sprintf("%.3f", a), "-0.000", "0.000", 1) + " |"
+	}
+	if !strings.Contains(page, line+"\n") {
+		t.Errorf("docs/credit-assignment.md lacks\n%s", line)
 	}
 }

@@ -43,6 +43,7 @@ func EstimatePart(cfg Config, rows *Rows, moments *Moments, dst *Result) error {
 		copy(dst.Advantage, dst.Step)
 	}
 	dst.count(rows)
+	dst.show()
 	return nil
 }
 

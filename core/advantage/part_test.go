@@ -1,6 +1,7 @@
 package advantage_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/merit-rl/merit/core/advantage"
@@ -11,10 +12,10 @@ import (
 // the numbers of the batch to the last bit, by every estimator.
 func TestPartOfABatch(t *testing.T) {
 	everyConfig(t, func(t *testing.T, cfg advantage.Config) {
-		rows := batch(3, 4, 6, 5)
+		rows := grown(batch(3, 4, 6, 5), 5)
 		rows.Scored = make([]bool, rows.Len())
 		for i := range rows.Scored {
-			rows.Scored[i] = rows.Trajectory[i] != 5
+			rows.Scored[i] = rows.Trajectory[i] != 5 && rows.Trajectory[i] != 13
 		}
 		whole := estimate(t, cfg, rows)
 		for g := range int32(3) {
@@ -30,6 +31,7 @@ func TestPartOfABatch(t *testing.T) {
 				require.Equal(t, whole.Episode[i], part.Episode[at])
 				require.Equal(t, whole.Step[i], part.Step[at])
 				require.Equal(t, whole.Advantage[i], part.Advantage[at])
+				require.Equal(t, whole.Weight[i] == 0, part.Weight[at] == 0)
 				at++
 			}
 			require.Len(t, part.Advantage, at)
@@ -56,16 +58,23 @@ func TestPartNeedsMoments(t *testing.T) {
 // groupOf returns the rows of one group; its trajectories are numbered from 0.
 func groupOf(rows *advantage.Rows, g int32) *advantage.Rows {
 	out, all := &advantage.Rows{Scored: []bool{}}, []int(nil)
-	first := int32(-1)
+	number := map[int32]int32{}
 	for i := range rows.Group {
 		if rows.Group[i] != g {
 			continue
 		}
-		if first < 0 {
-			first = rows.Trajectory[i]
+		if _, ok := number[rows.Trajectory[i]]; !ok {
+			number[rows.Trajectory[i]] = int32(len(number))
+		}
+		if rows.BranchOf != nil {
+			of := int32(-1)
+			if rows.BranchOf[i] >= 0 {
+				of = number[rows.BranchOf[i]]
+			}
+			out.BranchOf, out.BranchAt = append(out.BranchOf, of), append(out.BranchAt, rows.BranchAt[i])
 		}
 		out.Group = append(out.Group, 0)
-		out.Trajectory = append(out.Trajectory, rows.Trajectory[i]-first)
+		out.Trajectory = append(out.Trajectory, number[rows.Trajectory[i]])
 		out.Step = append(out.Step, rows.Step[i])
 		out.Reward = append(out.Reward, rows.Reward[i])
 		out.Score = append(out.Score, rows.Score[i])
@@ -74,6 +83,10 @@ func groupOf(rows *advantage.Rows, g int32) *advantage.Rows {
 		out.Value = append(out.Value, rows.Value[i])
 		all = append(all, i)
 	}
+	if out.BranchOf != nil && slices.Max(out.BranchOf) < 0 {
+		out.BranchOf, out.BranchAt = nil, nil // as if no other group had branches
+	}
+	out.LogProb = picked(rows.LogProb, all)
 	out.Role, out.Greedy = picked(rows.Role, all), picked(rows.Greedy, all)
 	for _, x := range rows.Rewards {
 		copy(out.AddReward(x.Name, x.Weight), picked(x.Score, all))

@@ -62,7 +62,7 @@ func TestInvarianceToAConstant(t *testing.T) {
 // would get in any other.
 func TestEquivarianceUnderPermutation(t *testing.T) {
 	everyConfig(t, func(t *testing.T, cfg advantage.Config) {
-		rows := batch(3, 4, 6, 2)
+		rows := grown(batch(3, 4, 6, 2), 2)
 		rows.Valid = make([]bool, rows.Len())
 		for i := range rows.Valid {
 			rows.Valid[i] = i%5 != 0
@@ -111,6 +111,7 @@ func permuted(r *advantage.Rows, perm []int) *advantage.Rows {
 		Reward: picked(r.Reward, perm), Score: picked(r.Score, perm), Anchor: picked(r.Anchor, perm),
 		Valid: picked(r.Valid, perm), Value: picked(r.Value, perm), Scored: picked(r.Scored, perm),
 		Role: picked(r.Role, perm), Greedy: picked(r.Greedy, perm),
+		BranchOf: picked(r.BranchOf, perm), BranchAt: picked(r.BranchAt, perm), LogProb: picked(r.LogProb, perm),
 	}
 	for _, x := range r.Rewards {
 		copy(out.AddReward(x.Name, x.Weight), picked(x.Score, perm))
@@ -171,7 +172,7 @@ func TestInputsStayAndBuffersAreReused(t *testing.T) {
 	var reused advantage.Result
 	everyConfig(t, func(t *testing.T, cfg advantage.Config) {
 		cfg.InvalidActionPenalty = 0.1
-		rows := batch(2, 3, 5, 5)
+		rows := grown(batch(2, 3, 5, 5), 5)
 		rows.Valid = make([]bool, rows.Len())
 		all := make([]int, rows.Len())
 		for i := range all {

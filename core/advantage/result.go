@@ -28,6 +28,7 @@ type scratch struct {
 	level    [2][]int32
 	moments  []moment
 	clusters clusters
+	branches branches
 	contexts memo[[2]int32]
 	graph    graph
 	best     []leader

@@ -32,6 +32,9 @@ type Rows struct {
 	// are the same in all rows of a trajectory. The rows before are copies of the other's.
 	BranchOf, BranchAt []int32
 
+	// Optional, for counterfactual: log-probability of the action, nats; NaN = unknown.
+	LogProb []float64
+
 	// Optional, for tigpo: steps of earlier updates that lead on from the row's state. KeptSteps
 	// is their number, 0 for none; KeptTo is a row of the same group that saw the state they lead
 	// to, below 0 for a success.
@@ -94,6 +97,9 @@ func (r *Rows) check() error {
 	for _, x := range r.Rewards {
 		optional("reward "+x.Name, true, len(x.Score))
 	}
+	optional("branch of", r.BranchOf != nil, len(r.BranchOf))
+	optional("branch at", r.BranchOf != nil, len(r.BranchAt))
+	optional("log prob", r.LogProb != nil, len(r.LogProb))
 	optional("kept steps", r.KeptSteps != nil, len(r.KeptSteps))
 	optional("kept to", r.KeptSteps != nil, len(r.KeptTo))
 	for i := range r.Reward {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // gdpo compares each reward by itself before it adds them, so that one with a large spread
@@ -27,7 +28,11 @@ func gdpo(cfg Config, rows *Rows, d *Result) {
 				group[i] = -1
 			}
 		}
-		own := relative(s.work[0], r.Score, group, votes, norm, &s.moments)
+		score := r.Score
+		if s.branches.any {
+			score = s.backUpScores(s.work[1], r.Score)
+		}
+		own := relative(s.work[0], score, group, votes, norm, &s.moments)
 		for i := range own {
 			d.Episode[i] += r.Weight * own[i]
 		}
@@ -149,6 +154,49 @@ func (s *scratch) earn(rows *Rows, earned []float64, first []bool) {
 	for i := range earned {
 		earned[i] = sums[s.number(role{rows.Trajectory[i], rows.Role[i]})]
 	}
+	if s.branches.any {
+		s.earnBeneath(rows, earned, first)
+	}
+}
+
+// mostRoles is how many roles a batch with branches may have, because each of them is backed up.
+const mostRoles = 64
+
+// earnBeneath replaces what the role of each row earned in its trajectory by the mean over the
+// continuations of the tree, and lets only members vote.
+func (s *scratch) earnBeneath(rows *Rows, earned []float64, first []bool) {
+	sums := append([]float64(nil), s.work[1]...)
+	beneath, last := s.work[2], s.work[3]
+	for _, name := range distinct(rows.Role) {
+		for k, i := range s.order.rows {
+			if last[i] = 0; s.order.end[k] {
+				if id, ok := s.roles[role{rows.Trajectory[i], name}]; ok {
+					last[i] = sums[id]
+				}
+			}
+		}
+		s.backUpScores(beneath, last)
+		for i, r := range rows.Role {
+			if r == name {
+				earned[i] = beneath[i]
+			}
+		}
+	}
+	for i := range first {
+		first[i] = first[i] && !(rows.branched(int32(i)) && rows.BranchAt[i] > 0)
+	}
+}
+
+// distinct returns the different texts of a column, at most one more than mostRoles.
+func distinct(column []string) (all []string) {
+	for _, x := range column {
+		if !slices.Contains(all, x) {
+			if all = append(all, x); len(all) > mostRoles {
+				break
+			}
+		}
+	}
+	return all
 }
 
 // number returns the number of a role, in order of first appearance.
@@ -170,6 +218,9 @@ func (r *Rows) played() error {
 		if r.scored(i) && (r.Role == nil || r.Role[i] == "") {
 			return &RowError{i, "there is no role, and rae compares the members of a group role by role: give the role of every step, or choose another estimator, such as rloo"}
 		}
+	}
+	if r.BranchOf != nil && len(distinct(r.Role)) > mostRoles {
+		return fmt.Errorf("estimator rae takes at most %d roles in a batch with branches: choose another estimator, such as rloo", mostRoles)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (d *Result) count(rows *Rows) {
 	scored, nonZero := 0, 0
 	for i, m := range s.member {
 		if m < 0 {
-			if s.order.first[i] {
+			if s.begins(rows, i) {
 				st.Unscored++
 			}
 			continue
@@ -32,8 +32,8 @@ func (d *Result) count(rows *Rows) {
 	}
 	sizes := zeroed(s.level[0], int(width(d.AnchorGroup)))
 	s.level[0] = sizes
-	for _, c := range d.AnchorGroup {
-		if c >= 0 {
+	for i, c := range d.AnchorGroup {
+		if c >= 0 && s.member[i] >= 0 {
 			sizes[c]++
 		}
 	}
