@@ -55,7 +55,7 @@ func (b *branches) sort(r *Rows, o *order) error {
 		path = path[:0]
 		for t := first; t >= 0 && is[t] != placed && o.start[t] < o.start[t+1]; {
 			if is[t] == onPath {
-				return &RowError{int(o.rows[o.start[t]]), fmt.Sprintf("trajectory %d branches off itself or one of its own branches", t)}
+				return &RowError{int(o.rows[o.start[t]]), fmt.Sprintf("trajectory %d branches off itself, or off one of its branches", t)}
 			}
 			is[t], path = onPath, append(path, t)
 			var err error
@@ -192,7 +192,7 @@ func (b *branches) worth(state int32, x float64, share []float64) float64 {
 }
 
 // backUpScores writes the mean score of what follows from each row: of the continuations of the next
-// state, each the mean of its own.
+// state, each the mean of those that follow it.
 func (s *scratch) backUpScores(dst, score []float64) []float64 {
 	s.backUp(dst, nil, score, nil, 1)
 	return dst
@@ -200,11 +200,12 @@ func (s *scratch) backUpScores(dst, score []float64) []float64 {
 
 // show writes the numbers of their owners into copies; their weight stays 0.
 func (d *Result) show() {
-	for i, owner := range d.scratch.branches.owner {
+	d.Owner = d.scratch.branches.owner
+	for i, owner := range d.Owner {
 		if int(owner) == i {
 			continue
 		}
-		for _, x := range [][]float64{d.Return, d.Episode, d.Step, d.Advantage, d.Value, d.Next} {
+		for _, x := range [][]float64{d.Return, d.Episode, d.Step, d.Advantage, d.Value, d.Next, d.Score} {
 			if len(x) > 0 {
 				x[i] = x[owner]
 			}

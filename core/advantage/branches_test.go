@@ -236,7 +236,7 @@ func TestCounterfactualIsExact(t *testing.T) {
 	}
 }
 
-// Promise: what is no tree is refused, with the row at which it shows.
+// Promise: what does not make a tree is refused, with the row at which it shows.
 func TestBranchesRefused(t *testing.T) {
 	fails := func(estimator string, change func(*advantage.Rows), want string) {
 		t.Helper()
@@ -250,11 +250,11 @@ func TestBranchesRefused(t *testing.T) {
 		}
 	}
 	fails("grpo", func(r *advantage.Rows) { set(r, 9, 1) }, "row 5: trajectory 2 branches off trajectory 9, which has no rows")
-	fails("grpo", func(r *advantage.Rows) { set(r, 2, 1) }, "row 5: trajectory 2 branches off itself or one of its own branches")
+	fails("grpo", func(r *advantage.Rows) { set(r, 2, 1) }, "row 5: trajectory 2 branches off itself, or off one of its branches")
 	fails("grpo", func(r *advantage.Rows) {
 		set(r, 3, 1)
 		r.BranchOf[8], r.BranchOf[9], r.BranchOf[10] = 2, 2, 2
-	}, "row 5: trajectory 2 branches off itself or one of its own branches")
+	}, "row 5: trajectory 2 branches off itself, or off one of its branches")
 	fails("grpo", func(r *advantage.Rows) { set(r, 0, 3) }, "row 5: trajectory 2 branches off trajectory 0 at step 3, but they have 3 and 3 steps")
 	fails("grpo", func(r *advantage.Rows) { set(r, 1, 2) }, "row 5: trajectory 2 branches off trajectory 1 at step 2, but they have 3 and 2 steps")
 	fails("grpo", func(r *advantage.Rows) { set(r, 0, -1) }, "at step -1")

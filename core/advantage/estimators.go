@@ -11,6 +11,9 @@ type Estimator struct {
 	Summary string // one line: what it compares
 	Anchors bool   // needs Rows.Anchor
 	Values  bool   // needs Rows.Value
+	// Branches: made to compare the branches of an episode (Rows.BranchOf). Without any it is
+	// computed all the same, from whole episodes; counterfactual then learns nothing.
+	Branches bool
 
 	whitens  bool // compares over the whole batch, not inside groups
 	combines bool // adds a step advantage to an episode advantage, by Config.Combine
@@ -23,28 +26,28 @@ type Estimator struct {
 // Estimators returns the registry: every estimator there is.
 func Estimators() []Estimator {
 	return []Estimator{
-		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, false, true, gigpo},
-		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, false, false, grpo},
-		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, false, false, rloo},
-		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, true, false, reinforcePP},
-		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, false, false, gae},
-		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, false, false, flowGRPO},
-		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, false, false, lightning},
-		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, false, false, hgpo},
-		{"graphgpo", "how near a step leads to a success of any member, among the steps from its state (GraphGPO, arXiv 2605.26684)", true, false, false, true, graphGPO},
-		{"tigpo", "graphgpo on the steps of the group and of earlier iterations that began alike (after TIGPO, arXiv 2609.03383)", true, false, false, true, graphGPO},
-		{"g2po", "what the next state is worth, by the mean outcome of all visits, in the state and in the group (G2PO, arXiv 2606.22995)", true, false, false, true, g2po},
-		{"gagpo", "gae with the mean return from a state as its value, compared in the group (GAGPO, arXiv 2605.13217)", true, false, false, false, gagpo},
-		{"opo", "episode score against the mean weighted by length (OPO, arXiv 2505.23585)", false, false, false, false, opo},
-		{"maxrl", "episode score relative to the mean score of the group (MaxRL, arXiv 2602.02710)", false, false, false, false, maxRL},
-		{"grpo_passk", "the lead of the best member, 0 for the others (pass@k, arXiv 2503.19595)", false, false, false, false, passK},
-		{"reinforce_pp_baseline", "episode score less the mean of the group, whitened over the whole batch (REINFORCE++ with baseline, arXiv 2501.03262)", false, false, true, false, reinforcePPBaseline},
-		{"gdpo", "each reward compared by itself, their weighted sum whitened over the whole batch (GDPO, arXiv 2601.05242)", false, false, true, false, gdpo},
-		{"rae", "what each role earned, against the other members in that role (RAE, arXiv 2506.24119)", false, false, false, false, rae},
-		{"remax", "episode score against that of a greedy episode from the same start (ReMax, arXiv 2310.10505)", false, false, false, false, remax},
-		{"tree", "the mean score beneath a step against those of its siblings, in every state with branches (TreeRPO, arXiv 2506.05183)", false, false, false, false, tree},
-		{"vine", "what follows between states that branches valued, against those values (VinePPO, arXiv 2410.01679)", false, false, false, false, vine},
-		{"counterfactual", "the return against those of other actions that branches took in the same state", false, false, false, false, counterfactual},
+		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, false, false, true, gigpo},
+		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, false, false, false, grpo},
+		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, false, false, false, rloo},
+		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, false, true, false, reinforcePP},
+		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, false, false, false, gae},
+		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, false, false, false, flowGRPO},
+		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, false, false, false, lightning},
+		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, false, false, false, hgpo},
+		{"graphgpo", "how near a step leads to a success of any member, among the steps from its state (GraphGPO, arXiv 2605.26684)", true, false, false, false, true, graphGPO},
+		{"tigpo", "graphgpo on the steps of the group and of earlier iterations that began alike (after TIGPO, arXiv 2609.03383)", true, false, false, false, true, graphGPO},
+		{"g2po", "what the next state is worth, by the mean outcome of all visits, in the state and in the group (G2PO, arXiv 2606.22995)", true, false, false, false, true, g2po},
+		{"gagpo", "gae with the mean return from a state as its value, compared in the group (GAGPO, arXiv 2605.13217)", true, false, false, false, false, gagpo},
+		{"opo", "episode score against the mean weighted by length (OPO, arXiv 2505.23585)", false, false, false, false, false, opo},
+		{"maxrl", "episode score relative to the mean score of the group (MaxRL, arXiv 2602.02710)", false, false, false, false, false, maxRL},
+		{"grpo_passk", "the lead of the best member, 0 for the others (pass@k, arXiv 2503.19595)", false, false, false, false, false, passK},
+		{"reinforce_pp_baseline", "episode score less the mean of the group, whitened over the whole batch (REINFORCE++ with baseline, arXiv 2501.03262)", false, false, false, true, false, reinforcePPBaseline},
+		{"gdpo", "each reward compared by itself, their weighted sum whitened over the whole batch (GDPO, arXiv 2601.05242)", false, false, false, true, false, gdpo},
+		{"rae", "what each role earned, against the other members in that role (RAE, arXiv 2506.24119)", false, false, false, false, false, rae},
+		{"remax", "episode score against that of a greedy episode from the same start (ReMax, arXiv 2310.10505)", false, false, false, false, false, remax},
+		{"tree", "the mean score beneath a step against those of its siblings, in every state with branches (TreeRPO, arXiv 2506.05183)", false, false, true, false, false, tree},
+		{"vine", "what follows between states that branches valued, against those values (VinePPO, arXiv 2410.01679)", false, false, true, false, false, vine},
+		{"counterfactual", "the return against those of other actions that branches took in the same state", false, false, true, false, false, counterfactual},
 	}
 }
 

@@ -12,6 +12,8 @@ type Result struct {
 	Value       []float64 // what the row's state is worth, for estimators that say so (g2po, gagpo); else empty
 	Next        []float64 // what the step leads to: q of graphgpo, V′ of g2po; else empty
 	Distance    []int32   // steps to a success after the step, for graphgpo; else empty
+	Score       []float64 // the episode score of the row, backed up from branches, less the invalid-action penalty; 0 without one
+	Owner       []int32   // the row that owns the row: another one if it is a copy in a branch; empty in a batch without branches
 	Stats       Stats
 	Moments     Moments // of the returns, if the estimator whitens
 
@@ -23,7 +25,7 @@ type Result struct {
 type scratch struct {
 	order    order
 	member   []int32   // group, or −1 if the row's trajectory has no score
-	score    []float64 // episode score less the invalid-action penalty
+	score    []float64 // Result.Score
 	work     [4][]float64
 	level    [2][]int32
 	moments  []moment
@@ -48,6 +50,7 @@ func (d *Result) resize(n int) {
 	s := &d.scratch
 	s.member = resized(s.member, n)
 	s.score = resized(s.score, n)
+	d.Score, d.Owner = s.score, nil
 	for i := range s.work {
 		s.work[i] = resized(s.work[i], n)
 	}

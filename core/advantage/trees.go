@@ -10,7 +10,7 @@ import (
 //
 //	A = (S − mean S of the siblings) / F, the same for all steps up to the next such state
 //
-// S of a continuation is the mean of its own continuations, and the score of the episode behind
+// S of a continuation is the mean of those that follow it, and the score of the episode behind
 // the last of these states. With mean_norm, the advantages that follow each other on the way to an
 // end add up to its score less the mean S of the group, which is the advantage of grpo.
 //

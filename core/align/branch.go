@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// branch fills Rows.BranchOf and Rows.BranchAt if the groups have branches. One that does not fit
+// branch fills Rows.BranchOf, Rows.BranchAt and Rows.LogProb if the groups have branches. One that does not fit
 // the episode it left is Unaligned.
 func (b *Batch) branch(groups []*rl.Group) {
 	if !slices.ContainsFunc(b.Trajectories, func(t *rl.Trajectory) bool { return t.BranchOf != "" }) {
@@ -16,6 +16,10 @@ func (b *Batch) branch(groups []*rl.Group) {
 	}
 	r := &b.Rows
 	r.BranchOf, r.BranchAt = make([]int32, len(b.Steps)), make([]int32, len(b.Steps))
+	r.LogProb = make([]float64, len(b.Steps))
+	for i, s := range b.Steps {
+		r.LogProb[i] = s.LogProb
+	}
 	first := 0
 	for _, g := range groups {
 		number := make(map[string]int, len(g.Trajectories))

@@ -41,9 +41,13 @@ func Default() Plan {
 	r := rand.New(rand.NewPCG(1, 1))
 	policy := w.random(r)
 	played := w.sample(policy, w.Solve(policy), 1, 2, r)
-	for _, name := range advantage.Names() {
-		cfg := advantage.Default()
+	for _, e := range advantage.Estimators() {
+		cfg, name := advantage.Default(), e.Name
 		cfg.Estimator = name
+		if e.Branches {
+			p.LeftOut = append(p.LeftOut, LeftOut{name, "estimator " + name + " compares branches, and no episode of the bench has any"})
+			continue
+		}
 		if err := advantage.Estimate(cfg, &played.rows, new(advantage.Result)); err != nil {
 			p.LeftOut = append(p.LeftOut, LeftOut{name, err.Error()})
 			continue

@@ -37,7 +37,7 @@ func (g *Graph) groups(rows *advantage.Rows, of []int32) (all []*group) {
 			all = append(all, b)
 		}
 		if rows.BranchOf != nil && rows.BranchOf[i] >= 0 && rows.Step[i] < rows.BranchAt[i] {
-			continue // a copy of a step that is there anyway
+			continue // a copy of another step
 		}
 		t := step{row: i, from: named[at], last: at+1 == len(order) || rows.Trajectory[order[at+1]] != rows.Trajectory[i]}
 		t.lost = t.last && !rows.Succeeded(int(i), g.success)

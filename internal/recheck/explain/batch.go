@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"slices"
+
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
@@ -53,9 +55,10 @@ func uncomputable(source string, err error) error {
 // whitening is the estimator that normalizes over the whole batch.
 const whitening = "reinforce_pp"
 
-// member returns the group of row i, or −1 if its trajectory has no score.
+// member returns the group of row i, or −1 if its trajectory has no score, or if the row is a copy
+// of another's.
 func (b *Batch) member(i int) int32 {
-	if b.Rows.Scored != nil && !b.Rows.Scored[i] {
+	if b.owner(i) != i || b.Rows.Scored != nil && !b.Rows.Scored[i] {
 		return -1
 	}
 	return b.Rows.Group[i]
@@ -68,8 +71,21 @@ func (b *Batch) columns() (group []int32, votes []bool, score []float64) {
 	for i := range n {
 		group[i], votes[i] = b.member(i), b.Rows.Step[i] == 0
 	}
-	score = advantage.PenaliseInvalid(make([]float64, n), b.Rows.Score, b.Rows.Valid, b.Config.InvalidActionPenalty)
-	return group, votes, score
+	return group, votes, b.Result.Score
+}
+
+// states returns the anchor groups of the rows, −1 for copies.
+func (b *Batch) states() []int32 {
+	if len(b.Result.Owner) == 0 {
+		return b.Result.AnchorGroup
+	}
+	all := slices.Clone(b.Result.AnchorGroup)
+	for i := range all {
+		if b.owner(i) != i {
+			all[i] = -1
+		}
+	}
+	return all
 }
 
 // largest returns the first row with the largest |advantage| among those that fit, or −1 if

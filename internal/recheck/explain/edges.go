@@ -35,7 +35,7 @@ func (b *Batch) edges(row int) []Edge {
 	var all []Edge
 	var members []map[int32]bool
 	for i, state := range r.AnchorGroup {
-		if state != r.AnchorGroup[row] {
+		if state != r.AnchorGroup[row] || b.owner(i) != i {
 			continue
 		}
 		to := target{-1, r.Distance[i] == 0}

@@ -16,11 +16,11 @@ func (b *Batch) Explain(row int) *Explanation {
 }
 
 func (b *Batch) explain(row int) *Explanation {
-	t := b.Rows.Trajectory[row]
+	t, own := b.Rows.Trajectory[row], b.owner(row) // a copy has the numbers of the step that it copies
 	e := &Explanation{
 		Group: b.Groups[0], Trajectory: b.members[t].Trajectory, Step: int(b.Rows.Step[row]), Steps: b.members[t].Steps,
-		Action: b.actions[row], Scored: b.member(row) >= 0, Config: b.Config, Members: b.explainMembers(), Missing: b.Missing,
-		Saved: b.saved[row],
+		Action: b.actions[row], Scored: b.member(own) >= 0, Config: b.Config, Members: b.explainMembers(), Missing: b.Missing,
+		Saved: b.saved[row], Tree: b.tree(row),
 	}
 	e.Iteration = IterationOf(e.Trajectory)
 	if b.origin != nil {
@@ -28,14 +28,14 @@ func (b *Batch) explain(row int) *Explanation {
 	}
 	if e.Scored {
 		r := &b.Result
-		e.EpisodeAdvantage, e.StepAdvantage, e.Advantage = r.Episode[row], r.Step[row], r.Advantage[row]
-		e.Return = b.returnOf(row)
-		e.Episode, e.StepTerm = b.episodeTerm(row), b.stepTerm(row)
-		e.Levels, e.Deltas = b.levels(row, e.Episode), b.deltas(row)
-		e.Rewards = b.judged(row)
-		e.GainTerm, e.Graph, e.Edges = b.gainTerm(row), b.graphOf(row), b.edges(row)
-		e.Anchor = b.anchor(row)
-		e.Others = b.underOtherSettings(row)
+		e.EpisodeAdvantage, e.StepAdvantage, e.Advantage = r.Episode[own], r.Step[own], r.Advantage[own]
+		e.Return = b.returnOf(own)
+		e.Episode, e.StepTerm = b.episodeTerm(own), b.stepTerm(own)
+		e.Levels, e.Deltas = b.levels(own, e.Episode), b.deltas(own)
+		e.Rewards = b.judged(own)
+		e.GainTerm, e.Graph, e.Edges = b.gainTerm(own), b.graphOf(own), b.edges(own)
+		e.Anchor = b.anchor(own)
+		e.Others = b.underOtherSettings(own)
 		e.Differences = b.differences(row)
 	}
 	for i := range b.saved {
@@ -78,7 +78,7 @@ func (b *Batch) anchor(row int) *Anchor {
 		a.Number = c.AnchorGroup // numbered in the whole batch
 	}
 	for i, group := range r.AnchorGroup {
-		if group != r.AnchorGroup[row] {
+		if group != r.AnchorGroup[row] || b.owner(i) != i {
 			continue
 		}
 		p := Peer{
@@ -150,6 +150,13 @@ func (b *Batch) narrow(row *int) *Batch {
 	out.Rows.Anchor, out.Rows.Scored, out.Rows.Valid = pick(in.Anchor, rows), pick(in.Scored, rows), pick(in.Valid, rows)
 	out.Rows.Value, out.Rows.Bootstrap = pick(in.Value, rows), pick(in.Bootstrap, rows)
 	out.Rows.Terminated, out.Rows.Truncated = pick(in.Terminated, rows), pick(in.Truncated, rows)
+	out.Rows.BranchAt, out.Rows.LogProb = pick(in.BranchAt, rows), pick(in.LogProb, rows)
+	for _, of := range pick(in.BranchOf, rows) {
+		if of >= 0 {
+			of = number[of]
+		}
+		out.Rows.BranchOf = append(out.Rows.BranchOf, of)
+	}
 	out.Rows.Role, out.Rows.Greedy = pick(in.Role, rows), pick(in.Greedy, rows)
 	for _, r := range in.Rewards {
 		copy(out.Rows.AddReward(r.Name, r.Weight), pick(r.Score, rows))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,6 +82,31 @@ func variants() map[string]func(*advantage.Config) {
 	return all
 }
 
+// branched is group with branches, one of them of a branch and one without a score.
+func branched() []*rl.Trajectory {
+	all := group()
+	leave := func(id string, parent *rl.Trajectory, at int, score float64, states ...string) *rl.Trajectory {
+		for k := range at + 1 {
+			states = slices.Insert(states, k, parent.Steps[k].Anchor)
+		}
+		b := walk(id, score, states...)
+		b.BranchOf, b.BranchAt = parent.ID, at
+		copy(b.Steps, parent.Steps[:at])
+		for k := range b.Steps {
+			b.Steps[k].LogProb, b.Steps[k].Action.Text = -0.5, parent.Steps[min(k, len(parent.Steps)-1)].Action.Text
+		}
+		all = append(all, b)
+		return b
+	}
+	one := leave("one", all[0], 1, 0.25, "room")
+	leave("two", all[0], 1, 1)
+	leave("deep", one, 2, 0, "hall", "hall")
+	leave("again", one, 1, 0.5, "hall")
+	leave("lost", all[0], 0, 0, "hall").Outcome = "timeout"
+	leave("start", all[0], 0, 0.125, "hall")
+	return all
+}
+
 // parts adds up the parts of an explanation, by the formula of its estimator.
 func parts(e *explain.Explanation) float64 {
 	switch e.Config.Estimator {
@@ -106,6 +132,14 @@ func parts(e *explain.Explanation) float64 {
 		return e.Episode.Value + e.Config.Omega*e.StepTerm.Value
 	case "reinforce_pp":
 		return e.StepTerm.Value
+	case "tree", "vine", "counterfactual":
+		switch {
+		case e.StepTerm == nil:
+			return 0
+		case e.Config.Estimator == "vine":
+			return e.StepTerm.Value - e.Return.Penalty
+		}
+		return e.StepTerm.Value
 	case "gae":
 		sum := 0.0
 		for _, d := range e.Deltas {
@@ -130,7 +164,7 @@ func parts(e *explain.Explanation) float64 {
 // steps with the same state.
 func TestPartsAddUp(t *testing.T) {
 	for name, change := range variants() {
-		for _, members := range [][]*rl.Trajectory{group(), {walk("alone", 0.5, "hall", "hall")}} {
+		for _, members := range [][]*rl.Trajectory{group(), {walk("alone", 0.5, "hall", "hall")}, branched()} {
 			b, err := explain.FromTrajectories(settings(change), "test", members)
 			require.NoError(t, err, name)
 			for row := range b.Rows.Len() {
@@ -141,12 +175,14 @@ func TestPartsAddUp(t *testing.T) {
 					require.Zero(t, e.Advantage)
 					continue
 				}
-				require.InDelta(t, e.Advantage, parts(e), 1e-12, where)
+				if e.Config.Estimator != "gae" || e.Deltas != nil { // nil: it is a mean over branches
+					require.InDelta(t, e.Advantage, parts(e), 1e-12, where)
+				}
 				require.InDelta(t, e.Return.Value, e.Return.Reward+e.Config.Gamma*e.Return.Next-e.Return.Penalty, 1e-12, where)
 				requireTerm(t, e.Episode, where)
 				requireTerm(t, e.StepTerm, where)
 				requireTerm(t, e.GainTerm, where)
-				if e.Config.Estimator == "gagpo" {
+				if e.Config.Estimator == "gagpo" && e.Deltas != nil {
 					sum := -e.Return.Penalty
 					for _, d := range e.Deltas {
 						sum += d.Weight * (d.Reward + e.Config.Gamma*d.Next - d.Value)

@@ -45,6 +45,9 @@ type Explanation struct {
 	Agree       int          `json:"agree"`                 // of those, the number that is equal bit for bit
 	Notes       []string     `json:"notes,omitempty"`       // remarks on special cases
 	Messages    []rl.Message `json:"messages,omitempty"`    // around the step: the last input of the policy, its answer, and the response
+
+	// Tree is how the state of the step was played on, if episodes branched; nil = none did.
+	Tree *Tree `json:"branches,omitempty"`
 }
 
 // Member is a trajectory of the group.

@@ -26,6 +26,16 @@ func (e *Explanation) Sum() string {
 		return "(A_S − mean of the group) / F, A_S the sum of (γλ)^k (r + γ V' − V) over the steps from here"
 	case c.Estimator == "gdpo":
 		return "(A_E − mean) / deviation of the batch, A_E the weighted sum of the rewards, each compared by itself"
+	case c.Estimator == "tree":
+		return "A_S of the last state with several continuations, the same for all steps up to the next one"
+	case c.Estimator == "vine" && e.Tree != nil && e.Tree.Of != nil:
+		return "0: branches are evidence for the episode that they left"
+	case c.Estimator == "vine":
+		return "what the steps from one valued state to the next achieved, less the first of the two values"
+	case c.Estimator == "counterfactual" && e.StepTerm == nil:
+		return "0: no branch tried another action here, so the learner skips the step"
+	case c.Estimator == "counterfactual":
+		return "(1 − p) (G − mean G of the branches that took another action)"
 	case c.Estimator == "rae":
 		return "A_E of the role in this trajectory, the same for all steps of the role"
 	case c.Estimator == "reinforce_pp_baseline":
@@ -56,6 +66,10 @@ func (e *Explanation) StepOf() string {
 		return "q"
 	case "g2po":
 		return "V'"
+	case "tree":
+		return "S"
+	case "vine":
+		return "Q"
 	case "gagpo":
 		return "A_S"
 	case "reinforce_pp_baseline", "gdpo":

@@ -56,6 +56,9 @@ func (b *Batch) contexts(j int) []int32 {
 		for k := range j {
 			key = append(key, b.Result.AnchorGroup[at[place{b.Rows.Trajectory[i], b.Rows.Step[i] - int32(k)}]])
 		}
+		if slices.Contains(key, -1) {
+			continue // a step before has no score
+		}
 		n := slices.IndexFunc(known, func(k []int32) bool { return slices.Equal(k, key) })
 		if n < 0 {
 			n = len(known)
@@ -87,6 +90,9 @@ func (b *Batch) deltas(row int) (all []Delta) {
 		value = b.Result.Value
 	default:
 		return nil
+	}
+	if b.branchesBeneath(row) {
+		return nil // a mean over trees of terms
 	}
 	at, weight := b.positions(), 1.0
 	for p := (place{b.Rows.Trajectory[row], b.Rows.Step[row]}); ; p.step++ {
@@ -130,6 +136,12 @@ func (b *Batch) bootstraps(i int) bool {
 func (b *Batch) returnOf(row int) Return {
 	out := Return{Reward: b.Rows.Reward[row], Value: b.Result.Return[row]}
 	out.Penalty = b.penalty(row)
+	if b.branchesBeneath(row) {
+		if b.Config.Gamma > 0 {
+			out.Next = (out.Value + out.Penalty - out.Reward) / b.Config.Gamma
+		}
+		return out
+	}
 	at := b.positions()
 	p := place{b.Rows.Trajectory[row], b.Rows.Step[row] + 1}
 	first := p.step

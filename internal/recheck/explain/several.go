@@ -36,8 +36,9 @@ func (b *Batch) judged(row int) (all []Judged) {
 				own[i] = -1
 			}
 		}
-		s := advantage.Spreads(r.Score, own, votes)[group[row]]
-		all = append(all, Judged{*compared(r.Score[row], s, n, among), r.Name, r.Weight})
+		score := b.beneath(func(i int) float64 { return r.Score[i] })
+		s := advantage.Spreads(score, own, votes)[group[row]]
+		all = append(all, Judged{*compared(score[row], s, n, among), r.Name, r.Weight})
 	}
 	return all
 }
@@ -62,12 +63,18 @@ func (b *Batch) roleTerm(row int) *Term {
 				break
 			}
 			own := part{p.trajectory, b.Rows.Role[k]}
-			votes[k], seen[own] = !seen[own], true
+			votes[k], seen[own] = !seen[own] && (!b.branch(k) || b.Rows.BranchAt[k] == 0), true
 			earned[own] += b.Rows.Reward[k]
 		}
 	}
+	of := map[string][]float64{} // what each role earned, by row
+	for _, role := range b.Rows.Role {
+		if of[role] == nil {
+			of[role] = b.beneath(func(i int) float64 { return earned[part{b.Rows.Trajectory[i], role}] })
+		}
+	}
 	for i := range n {
-		x[i] = earned[part{b.Rows.Trajectory[i], b.Rows.Role[i]}] - b.penalty(i)
+		x[i] = of[b.Rows.Role[i]][i] - b.penalty(i)
 		key := part{b.member(i), b.Rows.Role[i]}
 		if _, ok := roles[key]; !ok {
 			roles[key] = int32(len(roles))

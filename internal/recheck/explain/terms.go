@@ -39,7 +39,7 @@ func (b *Batch) episodeTerm(row int) *Term {
 	group, votes, score := b.columns()
 	among := "scores"
 	switch c.Estimator {
-	case "gae", "gagpo", "gdpo", whitening:
+	case "gae", "gagpo", "gdpo", whitening, "tree", "vine", "counterfactual":
 		return nil
 	case "rae":
 		return b.roleTerm(row)
@@ -79,18 +79,18 @@ func (b *Batch) episodeTerm(row int) *Term {
 	return t
 }
 
-// lead compares the score of the row with the best of the others, if it is the best.
+// lead compares the score of the row with the second best of the group, if it is above that.
 func (b *Batch) lead(row int, t *Term) {
 	group, votes, score := b.columns()
-	best := math.Inf(-1)
+	best, second := math.Inf(-1), math.Inf(-1)
 	for i, vote := range votes {
-		if vote && group[i] == group[row] && b.Rows.Trajectory[i] != b.Rows.Trajectory[row] {
-			best = max(best, score[i])
+		if vote && group[i] == group[row] {
+			best, second = max(best, score[i]), max(second, min(best, score[i]))
 		}
 	}
 	t.Value, t.Mean, t.Rule = 0, t.Of, "not the best of the group, or not the only one, so 0"
-	if t.Of > best {
-		t.Mean, t.Value = best, (t.Of-best)/t.Divisor
+	if t.Of > second {
+		t.Mean, t.Value = second, (t.Of-second)/t.Divisor
 		t.Rule = "the best of the group: minus the second best"
 	}
 }
@@ -102,21 +102,27 @@ func (b *Batch) stepTerm(row int) *Term {
 	case "gigpo":
 		n := norm(b.Config)
 		n.Singleton = advantage.SingletonZero
-		s := advantage.Spreads(b.Result.Return, b.Result.AnchorGroup, nil)[b.Result.AnchorGroup[row]]
+		s := advantage.Spreads(b.Result.Return, b.states(), nil)[b.Result.AnchorGroup[row]]
 		return compared(b.Result.Return[row], s, n, "returns from this state")
 	case "graphgpo", "tigpo":
-		s := advantage.Spreads(b.Result.Next, b.Result.AnchorGroup, nil)[b.Result.AnchorGroup[row]]
+		s := advantage.Spreads(b.Result.Next, b.states(), nil)[b.Result.AnchorGroup[row]]
 		return compared(b.Result.Next[row], s, advantage.Norm{Normalization: advantage.MeanStdNorm, Epsilon: b.Config.Epsilon}, "steps from this state")
 	case "g2po":
 		n := norm(b.Config)
 		n.Singleton = advantage.SingletonZero
-		s := advantage.Spreads(b.Result.Next, b.Result.AnchorGroup, nil)[b.Result.AnchorGroup[row]]
+		s := advantage.Spreads(b.Result.Next, b.states(), nil)[b.Result.AnchorGroup[row]]
 		return compared(b.Result.Next[row], s, n, "steps from this state")
 	case "gagpo":
 		group, _, _ := b.columns()
 		n := norm(b.Config)
 		n.Singleton = advantage.SingletonZero
 		return compared(b.Result.Step[row], advantage.Spreads(b.Result.Step, group, nil)[group[row]], n, "steps of the group")
+	case "tree":
+		return b.amongSiblings(row)
+	case "vine":
+		return b.againstValue(row)
+	case "counterfactual":
+		return b.againstOtherActions(row)
 	case whitening, "reinforce_pp_baseline", "gdpo":
 		x, what := b.Result.Return, "returns of the batch"
 		if b.Config.Estimator != whitening {
