@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/host/plugincmd"
 	"github.com/merit-rl/merit/internal/judge/judgecmd"
 	"github.com/merit-rl/merit/internal/labels/labelcmd"
+	"github.com/merit-rl/merit/internal/play/playcmd"
 	"github.com/merit-rl/merit/internal/project/initcmd"
 	"github.com/merit-rl/merit/internal/prompt/promptcmd"
 	"github.com/merit-rl/merit/internal/recheck/explaincmd"
@@ -61,6 +62,7 @@ func groups(h *console.Host) []group {
 			runscmd.NewListCmd(h),
 			uicmd.NewCmd(h),
 			newViewCmd(h),
+			playcmd.NewCmd(h),
 			explaincmd.NewCmd(h),
 			reviewcmd.NewVerifyCmd(h),
 		}},

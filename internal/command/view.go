@@ -4,18 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"sort"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/show"
 	"github.com/merit-rl/merit/internal/cli/terminal"
@@ -55,7 +50,7 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	if _, err := filepath.Match(o.Id, ""); err != nil {
 		return console.Usage(cmd, "write * for any text", "--id %q is not a pattern", o.Id)
 	}
-	files, err := trajectoryFiles(args[0])
+	files, err := show.Files(args[0])
 	if err != nil {
 		return err
 	}
@@ -138,39 +133,4 @@ func (o *viewOptions) print(p *show.Printer, t *rl.Trajectory) error {
 	}
 	_, err := io.WriteString(o.host.Stdout, p.Trajectory(t))
 	return err
-}
-
-// trajectoryFiles returns the files that path means: the file itself, or the
-// trajectories of a run directory in the order in which they were written.
-func trajectoryFiles(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if path == "-" || (err == nil && !info.IsDir()) {
-		return []string{path}, nil
-	}
-	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "give a run directory or a file of trajectories"}
-	}
-	var files []string
-	for _, dir := range []string{filepath.Join(path, "trajectories"), path} {
-		found, _ := fs.Glob(os.DirFS(dir), "*.jsonl*") // the pattern is valid
-		for _, f := range found {
-			if !strings.HasPrefix(f, "metrics.") && filepath.Ext(f) != ".part" {
-				files = append(files, filepath.Join(dir, f))
-			}
-		}
-		if len(files) > 0 {
-			break
-		}
-	}
-	if len(files) == 0 {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "contains no trajectories", Hint: "check the save section of the configuration, which determines what a run keeps"}
-	}
-	sort.Slice(files, func(i, j int) bool {
-		a, b := filepath.Base(files[i]), filepath.Base(files[j])
-		if training := a == run.TrainTrajectories; training != (b == run.TrainTrajectories) {
-			return training // written before the final evaluations
-		}
-		return a < b
-	})
-	return files, nil
 }

@@ -144,7 +144,7 @@ func (p *Printer) sideBySide(b *strings.Builder, t *rl.Trajectory) {
 		if s.Credit != nil {
 			caption += fmt.Sprintf(" A %+.2f", s.Credit.Advantage)
 		}
-		k := newBlock(append(strings.Split(terminal.Clean(state(t, s)), "\n  "), caption))
+		k := newBlock(append(strings.Split(terminal.Clean(State(t, s)), "\n  "), caption))
 		all = append(all, k)
 		width = max(width, k.width)
 	}
@@ -154,9 +154,9 @@ func (p *Printer) sideBySide(b *strings.Builder, t *rl.Trajectory) {
 	}
 }
 
-// state returns the text that best shows a step's state: a board in its anchor, or else the
+// State returns the text that best shows a step's state: a board in its anchor, or else the
 // last message that the policy saw.
-func state(t *rl.Trajectory, s *rl.Step) string {
+func State(t *rl.Trajectory, s *rl.Step) string {
 	if strings.Contains(s.Anchor, "\n") || s.MessageCount == 0 || s.MessageCount > len(t.Messages) {
 		return strings.TrimRight(s.Anchor, "\n")
 	}

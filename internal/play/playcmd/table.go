@@ -1,0 +1,167 @@
+package playcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/play"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// table is where episodes are continued.
+type table struct {
+	*options
+	session *merit.Session
+	policy  policy.Policy
+	who     string
+	players map[string]*play.Player // by split
+	out     output
+	bar     *terminal.Progress
+}
+
+// close closes the players.
+func (t *table) close() error {
+	var problems []error
+	for _, p := range t.players {
+		problems = append(problems, p.Close())
+	}
+	return errors.Join(problems...)
+}
+
+// play does what the flags say with the episodes.
+func (t *table) play(ctx context.Context, episodes []*rl.Trajectory) (err error) {
+	if t.At == every {
+		return t.curves(ctx, episodes)
+	}
+	g, err := t.game(ctx, episodes[0])
+	if err != nil {
+		return err
+	}
+	if t.At == "" {
+		return (&session{table: t, game: g}).run(ctx)
+	}
+	step, _ := strconv.Atoi(t.At) // checked
+	if last := len(g.Episode.Steps) - 1; step > last {
+		return &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: "--at", What: fmt.Sprintf("%s has no step %d", g.Episode.ID, step),
+			Hint: fmt.Sprintf("use a step from 0 to %d", last),
+		}
+	}
+	if t.out, err = t.create(); err != nil {
+		return err
+	}
+	f, err := t.fork(ctx, g, step, t.Action)
+	if err := t.out.close(err); err != nil {
+		return err
+	}
+	if t.host.Global.JSON {
+		return t.host.PrintJSON(f)
+	}
+	return t.print(t.stepText(g, step) + "\n" + t.forkText(f))
+}
+
+func (t *table) print(text string) error {
+	w := t.host.Stdout
+	if t.Out == "-" {
+		w = t.host.Stderr
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// game opens an episode.
+func (t *table) game(ctx context.Context, episode *rl.Trajectory) (*play.Game, error) {
+	split := t.Split
+	if split == "" {
+		var err error
+		if split, err = play.SplitOf(episode); err != nil {
+			return nil, err
+		}
+	}
+	p := t.players[split]
+	if p == nil {
+		var err error
+		if p, err = play.New(play.Options{
+			Session: t.session, Policy: t.policy, Split: split, Greedy: t.Greedy, Continuations: t.Times, Progress: t.progress, Keep: t.keep,
+		}); err != nil {
+			return nil, err
+		}
+		t.players[split] = p
+	}
+	return p.Open(ctx, episode)
+}
+
+func (t *table) progress(done int) {
+	if t.bar != nil {
+		t.bar.Set(int64(done), "")
+	}
+}
+
+// keep writes a continuation, unless the output is for process rewards.
+func (t *table) keep(c *rl.Trajectory) error {
+	if t.At == every {
+		return nil
+	}
+	return t.out.write(c)
+}
+
+// fork tries actions at a step, and shows the progress.
+func (t *table) fork(ctx context.Context, g *play.Game, step int, actions []string) (*play.Fork, error) {
+	t.bar = t.host.Progress("playing on", "episodes", -1)
+	defer func() { t.bar.Close(); t.bar = nil }()
+	return g.Fork(ctx, step, actions)
+}
+
+// curves continues from every step of the episodes.
+func (t *table) curves(ctx context.Context, episodes []*rl.Trajectory) (err error) {
+	if t.out, err = t.create(); err != nil {
+		return err
+	}
+	var all []*play.Curve
+	for _, episode := range episodes {
+		c, err := t.curve(ctx, episode)
+		if err != nil {
+			return t.out.close(err)
+		}
+		all = append(all, c)
+	}
+	if err := t.out.close(nil); err != nil {
+		return err
+	}
+	switch {
+	case t.host.Global.JSON:
+		return t.host.PrintJSON(map[string]any{"episodes": all})
+	case len(all) == 1:
+		return t.print(t.curveText(all[0]))
+	}
+	return t.print(t.turnsText(all))
+}
+
+func (t *table) curve(ctx context.Context, episode *rl.Trajectory) (*play.Curve, error) {
+	g, err := t.game(ctx, episode)
+	if err != nil {
+		return nil, err
+	}
+	t.bar = t.host.Progress(terminal.Clean(episode.ID), "episodes", int64(len(episode.Steps)*t.Times))
+	defer func() { t.bar.Close(); t.bar = nil }()
+	c, err := g.Curve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range c.Rows(episode) {
+		if err := t.out.write(row); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// style returns how results are colored.
+func (t *table) style() terminal.Style { return t.host.OutStyle() }
