@@ -7,9 +7,12 @@ package play
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
@@ -30,8 +33,8 @@ type Options struct {
 	Greedy  bool   // the policy takes its most likely actions
 	// Continuations is how many episodes are played from a state, at least 1.
 	Continuations int
-	// Progress, if it is not nil, receives the number of continuations of a game that are
-	// finished.
+	// Progress, if it is not nil, receives the number of continuations that are finished of those
+	// that a call plays.
 	Progress func(done int)
 	// Keep, if it is not nil, receives every continuation that is played.
 	Keep func(*rl.Trajectory) error
@@ -39,10 +42,11 @@ type Options struct {
 
 // Player continues recorded episodes, one at a time. Its environments stay open until Close.
 type Player struct {
-	options  Options
-	replayer *replayer
-	player   train.Player
-	scoring  *credit.Pipeline
+	options   Options
+	replayer  *replayer
+	collector *rollout.Collector
+	scoring   *credit.Pipeline
+	kept      int
 }
 
 // New returns a player. No environment is opened before the first game.
@@ -64,12 +68,12 @@ func New(o Options) (*Player, error) {
 	}
 	var err error
 	open := func(ctx context.Context, worker int) (env.Env, error) { return o.Session.OpenEnv(ctx, o.Split, worker) }
-	p.player, err = train.LocalPlayer(settings, open, p.replayer, p.scoring, nil)
+	p.collector, err = rollout.New(settings, open, p.replayer)
 	return p, err
 }
 
 // Close shuts the environments down.
-func (p *Player) Close() error { return p.player.Close() }
+func (p *Player) Close() error { return p.collector.Close() }
 
 // Game is a recorded episode that can be continued from each of its steps. It ends when its
 // player opens another one. Its methods must not be called concurrently.
@@ -77,8 +81,10 @@ type Game struct {
 	*Player
 	Episode *rl.Trajectory
 	Seen    []Seen // by step
-	// Replayed and Played count the environment steps so far: those of prefixes, and the others.
-	Replayed, Played int
+	// Repeated counts the steps of the recording that the environment took again to reach the
+	// states of continuations, and Played the steps of the continuations. Where the environment
+	// saves states, Repeated depends on the number of slots.
+	Repeated, Played int
 
 	end   Result              // of the recorded episode
 	known map[string][]Result // by what was played
@@ -103,7 +109,6 @@ func (p *Player) Open(ctx context.Context, t *rl.Trajectory) (*Game, error) {
 		t = &whole
 	}
 	g := &Game{Player: p, Episode: t, Seen: make([]Seen, len(t.Steps)), known: map[string][]Result{}}
-	p.replayer.t, p.replayer.prompts = t, promptsOf(t)
 	return g, g.replay(ctx)
 }
 
@@ -128,40 +133,51 @@ func suits(t *rl.Trajectory) error {
 
 // replay plays the whole recording once, and records what the policy sees.
 func (g *Game) replay(ctx context.Context) error {
-	r := g.replayer
-	r.until, r.first, r.stop, r.see = len(g.Episode.Steps), nil, true, g.look
-	defer func() { r.stop, r.see = false, nil }()
-	all, err := g.collect(ctx, 1)
+	*g.replayer = replayer{Policy: g.replayer.Policy, t: g.Episode, prompts: promptsOf(g.Episode), see: g.look}
+	defer func() { g.replayer.t = nil }()
+	plan := g.plan()
+	plan.Groups, plan.Members, plan.Starts = 1, 1, []uint64{g.Episode.Seed}
+	groups, _, err := g.collector.Collect(ctx, plan, nil)
 	if err != nil {
 		return err
 	}
-	t := all[0]
+	t := groups[0].Trajectories[0]
 	if t.StopReason == rl.StopError {
-		return r.differs(len(t.Steps), t.Error)
+		return differs(g.Episode, len(t.Steps), t.Error)
 	}
-	if err := r.repeated(t, len(g.Episode.Steps)); err != nil {
+	if err := repeats(g.Episode, t); err != nil {
 		return err
 	}
-	g.end = g.results(all)[0]
+	results, err := g.score(ctx, groups)
+	if err != nil {
+		return err
+	}
+	g.end = results[0]
 	return nil
 }
 
-// repeated returns an error if the first n steps of t are not those of the recording.
-func (r *replayer) repeated(t *rl.Trajectory, n int) error {
-	for i := range n {
+// plan returns the randomness of all that g plays.
+func (g *Game) plan() rollout.Plan {
+	seed := rl.Seed(g.options.Session.Config.Seed).Path(credit.SeedRollout, g.Episode.Seed)
+	return rollout.Plan{Seed: seed, Greedy: g.options.Greedy}
+}
+
+// repeats returns an error if t does not have the steps of the recording.
+func repeats(recorded, t *rl.Trajectory) error {
+	for i := range recorded.Steps {
 		if i >= len(t.Steps) {
-			return r.differs(i, "the episode has ended before it")
+			return differs(recorded, i, "the episode has ended before it")
 		}
-		x, y := &r.t.Steps[i], &t.Steps[i]
+		x, y := &recorded.Steps[i], &t.Steps[i]
 		switch {
 		case x.Anchor != y.Anchor:
-			return r.differs(i, fmt.Sprintf("recorded state %.80q, and now %.80q", x.Anchor, y.Anchor))
+			return differs(recorded, i, fmt.Sprintf("recorded state %.80q, and now %.80q", x.Anchor, y.Anchor))
 		case x.EnvReward != y.EnvReward:
-			return r.differs(i, fmt.Sprintf("recorded reward %v, and now %v", x.EnvReward, y.EnvReward))
-		case x.Terminated != y.Terminated || x.Truncated != y.Truncated && i < len(r.t.Steps)-1:
-			return r.differs(i, "the episode ends at another step")
+			return differs(recorded, i, fmt.Sprintf("recorded reward %v, and now %v", x.EnvReward, y.EnvReward))
+		case x.Terminated != y.Terminated || x.Truncated != y.Truncated && i < len(recorded.Steps)-1:
+			return differs(recorded, i, "the episode ends at another step")
 		case x.ActionValid != y.ActionValid:
-			return r.differs(i, fmt.Sprintf("recorded a valid action: %v, and now %v", x.ActionValid, y.ActionValid))
+			return differs(recorded, i, fmt.Sprintf("recorded a valid action: %v, and now %v", x.ActionValid, y.ActionValid))
 		}
 	}
 	return nil
@@ -196,93 +212,122 @@ func (g *Game) look(ctx context.Context, step int, o policy.Observation) error {
 	return nil
 }
 
-// move returns the decision that takes an action at a step.
-func (g *Game) move(step int, action string) (*policy.Decision, error) {
-	actions := g.options.Session.Plugin.Actions
-	if len(actions) == 0 {
-		return &policy.Decision{Raw: action, Info: chosenBy}, nil
-	}
-	if seen := g.Seen[step].Available; !slices.Contains(seen, action) {
+// move returns the action that a text names at a step.
+func (g *Game) move(step int, text string) (*rl.Action, error) {
+	spec := g.options.Session.Plugin
+	seen := g.Seen[step].Available
+	switch {
+	case len(spec.Actions) > 0 && slices.Contains(seen, text):
+		return &rl.Action{Kind: rl.ActionChoice, Choice: slices.Index(spec.Actions, text), Text: text}, nil
+	case len(spec.Actions) > 0:
 		return nil, &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Invalid, Where: fmt.Sprintf("%s step %d", g.Episode.ID, step),
-			What: fmt.Sprintf("the action %q is not available", action), Hint: fmt.Sprintf("use one of %q", seen),
+			What: fmt.Sprintf("the action %q is not available", text), Hint: fmt.Sprintf("use one of %q", seen),
 		}
 	}
-	return &policy.Decision{Action: rl.Action{Kind: rl.ActionChoice, Choice: slices.Index(actions, action), Text: action}, Info: chosenBy}, nil
+	name, arguments, called := strings.Cut(strings.TrimSuffix(text, ")"), "(")
+	if called && spec.Tools != nil && json.Valid([]byte(arguments)) {
+		call := rl.ToolCall{ID: "call_person", Type: "function", Function: rl.FunctionCall{Name: name, Arguments: arguments}}
+		return &rl.Action{Kind: rl.ActionTool, ToolCalls: []rl.ToolCall{call}}, nil
+	}
+	return &rl.Action{Kind: rl.ActionText, Text: text}, nil
 }
 
 // continued plays the recording up to a step, then takes the action, or leaves it to the policy
-// if that is nil, and lets the policy continue.
-func (g *Game) continued(ctx context.Context, until int, action *string) ([]Result, error) {
-	key := fmt.Sprint(until)
-	var first *policy.Decision
-	if action != nil {
-		var err error
-		if first, err = g.move(until, *action); err != nil {
+// if that is nil, and lets the policy continue. Continuation i has the same random numbers for
+// every state and action, so results are paired.
+func (g *Game) continued(ctx context.Context, at int, action *string) ([]Result, error) {
+	if g.ended(at) {
+		return slices.Repeat([]Result{g.end}, g.options.Continuations), nil
+	}
+	key := fmt.Sprint(at)
+	branch := rollout.Branch{From: g.Episode, At: at, Luck: -1}
+	switch {
+	case action != nil:
+		move, err := g.move(at, *action)
+		if err != nil {
 			return nil, err
 		}
-		key += " " + *action
-	}
-	if until == len(g.Episode.Steps) && g.Episode.StopReason != rl.StopError {
-		return slices.Repeat([]Result{g.end}, g.options.Continuations), nil
+		key, branch.Action = key+" "+*action, move
+	case at == len(g.Episode.Steps): // the recording broke off: its last step leads there
+		branch.At, branch.Action = at-1, &g.Episode.Steps[at-1].Action
 	}
 	if g.known[key] != nil {
 		return g.known[key], nil
 	}
-	g.replayer.until, g.replayer.first = until, first
-	all, err := g.collect(ctx, g.options.Continuations)
+	results, err := g.play(ctx, slices.Repeat([]rollout.Branch{branch}, g.options.Continuations))
 	if err != nil {
 		return nil, err
 	}
-	for i, t := range all {
-		if err := g.keep(t, until, fmt.Sprintf("%s-s%s", g.Episode.ID, key), i); err != nil {
-			return nil, err
-		}
+	if !slices.ContainsFunc(results, func(r Result) bool { return r.Stop != rl.StopError }) {
+		return nil, differs(g.Episode, at, "every continuation failed: "+results[0].Error)
 	}
-	g.known[key] = g.results(all)
-	return g.known[key], nil
+	g.known[key] = results
+	return results, nil
 }
 
-// keep checks and counts continuation i.
-func (g *Game) keep(t *rl.Trajectory, until int, group string, i int) error {
-	g.Replayed += min(until, len(t.Steps))
-	g.Played += max(0, len(t.Steps)-until)
-	if t.StopReason != rl.StopError {
-		if err := g.replayer.repeated(t, until); err != nil {
-			return err
-		}
-	}
-	if g.options.Keep == nil {
-		return nil
-	}
-	t.ID, t.Group = fmt.Sprintf("%s-m%d", group, i), group
-	return g.options.Keep(t)
+// ended reports whether the episode has ended before a step.
+func (g *Game) ended(at int) bool {
+	return at == len(g.Episode.Steps) && g.Episode.StopReason != rl.StopError
 }
 
-// collect plays and scores n episodes. They have the same random numbers for each state of the
-// game, so the results of two states or actions are paired.
-func (g *Game) collect(ctx context.Context, n int) ([]*rl.Trajectory, error) {
-	plan := rollout.Plan{
-		Seed: rl.Seed(g.options.Session.Config.Seed).Path(credit.SeedRollout, g.Episode.Seed), Groups: 1, Members: n,
-		Starts: []uint64{g.Episode.Seed}, Greedy: g.options.Greedy,
+// play plays and scores continuations.
+func (g *Game) play(ctx context.Context, branches []rollout.Branch) ([]Result, error) {
+	for i := range branches {
+		branches[i].Number = i
 	}
-	played, err := g.player.Play(ctx, plan, g.count())
-	if err != nil {
-		return nil, err
-	}
-	batch, err := g.scoring.Assign(played.Scored)
-	if batch == nil {
-		return nil, err
-	}
-	return batch.Trajectories, nil // those without a score are counted
-}
-
-// count returns what reports the progress of a collection.
-func (g *Game) count() func(rollout.Progress) {
 	before := g.done
-	return func(p rollout.Progress) {
+	all, stats, err := g.collector.Continue(ctx, g.plan(), branches, func(p rollout.Progress) {
 		if g.done = before + p.Episodes; g.options.Progress != nil {
 			g.options.Progress(g.done)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
+	g.Repeated, g.Played = g.Repeated+stats.Repeated, g.Played+stats.Steps
+	results, err := g.score(ctx, []*rl.Group{{ID: g.Episode.Group, Trajectories: all}})
+	if err != nil || g.options.Keep == nil {
+		return results, err
+	}
+	for i, t := range all {
+		if err := g.options.Keep(g.named(t, branches[i])); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// named gives a continuation an id that no other of the player has, and marks the action that a
+// person chose.
+func (g *Game) named(t *rl.Trajectory, b rollout.Branch) *rl.Trajectory {
+	t.ID = fmt.Sprintf("%s-b%d", cmp.Or(g.Episode.Group, g.Episode.ID), g.kept)
+	t.BranchOf, t.BranchAt = g.Episode.ID, b.At
+	g.kept++
+	if b.Action != nil && len(t.Steps) > b.At {
+		step := &t.Steps[b.At]
+		step.Info = maps.Clone(step.Info)
+		if step.Info == nil {
+			step.Info = map[string]json.RawMessage{}
+		}
+		step.Info["chosen_by"] = json.RawMessage(`"person"`)
+	}
+	return t
+}
+
+// score scores whole episodes, those without a score too. A continuation counts as an episode of
+// its own.
+func (g *Game) score(ctx context.Context, groups []*rl.Group) ([]Result, error) {
+	for _, t := range groups[0].Trajectories {
+		t.BranchOf, t.BranchAt = "", 0
+	}
+	scored, err := g.scoring.Score(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := g.scoring.Assign(scored)
+	if batch == nil {
+		return nil, err
+	}
+	return g.results(batch.Trajectories), nil // those without a score are counted
 }

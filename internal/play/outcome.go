@@ -58,9 +58,8 @@ type Fork struct {
 	Episode       string   `json:"episode"`
 	Step          int      `json:"step"`
 	Continuations int      `json:"continuations"`
-	Branches      []Branch `json:"branches"` // the recorded action first
-	Replayed      int      `json:"replayed_steps"`
-	Played        int      `json:"played_steps"`
+	Branches      []Branch `json:"branches"`     // the recorded action first
+	Played        int      `json:"played_steps"` // by the continuations, unless they were known
 }
 
 // PolicyMoves is the action that leaves a step to the policy.
@@ -73,13 +72,14 @@ func (g *Game) Fork(ctx context.Context, step int, actions []string) (*Fork, err
 	if len(actions) == 0 {
 		actions = append(slices.Clone(seen), PolicyMoves)
 	}
-	replayed, played := g.Replayed, g.Played
+	played := g.Played
+	g.done = 0
 	base, err := g.continued(ctx, step+1, nil)
 	if err != nil {
 		return nil, err
 	}
 	recorded := Action(&g.Episode.Steps[step])
-	f := &Fork{Episode: g.Episode.ID, Step: step, Continuations: g.options.Continuations, Branches: []Branch{branch(recorded, base)}}
+	f := &Fork{Episode: g.Episode.ID, Step: step, Continuations: g.options.Continuations, Branches: []Branch{g.branch(step+1, recorded, base)}}
 	f.Branches[0].Recorded = true
 	for _, action := range actions {
 		if action == recorded {
@@ -93,19 +93,20 @@ func (g *Game) Fork(ctx context.Context, step int, actions []string) (*Fork, err
 		if err != nil {
 			return nil, err
 		}
-		b := branch(action, results)
+		b := g.branch(step, action, results)
 		b.SuccessChange, b.ScoreChange = change(base, results, Success), change(base, results, Score)
 		f.Branches = append(f.Branches, b)
 	}
-	f.Replayed, f.Played = g.Replayed-replayed, g.Played-played
+	f.Played = g.Played - played
 	return f, nil
 }
 
 // Action returns the action of a step as one word or line.
 func Action(s *rl.Step) string { return explain.Action(s) }
 
-// branch summarizes the continuations after an action.
-func branch(action string, all []Result) Branch {
+// branch summarizes the continuations after an action, from step at on. An episode that has ended
+// there leaves nothing uncertain.
+func (g *Game) branch(at int, action string, all []Result) Branch {
 	b := Branch{Action: action, Results: all}
 	var scores, steps []float64
 	won := 0
@@ -123,6 +124,9 @@ func branch(action string, all []Result) Branch {
 		low, high := stats.Wilson(won, n)
 		b.Success = &Estimate{float64(won) / float64(n), run.Interval{low, high}}
 		b.Score, b.Steps = mean(scores), mean(steps)
+		if g.ended(at) {
+			b.Success.Interval = run.Interval{b.Success.Mean, b.Success.Mean}
+		}
 	}
 	return b
 }

@@ -193,6 +193,7 @@ func TestLostAtThePit(t *testing.T) {
 		require.Equal(t, -c.Lost.From, c.Lost.Change.Mean)
 		require.Nil(t, c.Won)
 
+		repeated := g.Repeated
 		f, err := g.Fork(t.Context(), step, nil)
 		require.NoError(t, err)
 		require.Len(t, f.Branches, 3)
@@ -204,7 +205,7 @@ func TestLostAtThePit(t *testing.T) {
 		require.Equal(t, "walk", better.Action)
 		require.Nil(t, worse)
 		require.InDelta(t, walks, f.Branches[2].Success.Mean/f.Branches[1].Success.Mean, 0.1)
-		require.Zero(t, f.Replayed-100*step, "only walk is new")
+		require.Equal(t, repeated+100*step, g.Repeated, "only walk is new")
 
 		total := c.Points[0].Score.Mean
 		for i, row := range c.Rows(lost) {
@@ -246,7 +247,7 @@ func TestAnotherEnvironment(t *testing.T) {
 			e.Steps, e.Messages = append([]rl.Step(nil), lost.Steps...), append([]rl.Message(nil), lost.Messages...)
 			c.spoil(&e)
 			_, err := player(t, session(t, path{pit: 3}, 1, 8), jumper{}, nil).Open(t.Context(), &e)
-			require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Refused))
+			require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Differs))
 			require.ErrorContains(t, err, c.what)
 			if c.where >= 0 {
 				require.Equal(t, fmt.Sprintf("%s step %d", e.ID, c.where), fault.As(err).Where)
@@ -300,7 +301,9 @@ func TestConversation(t *testing.T) {
 	require.Greater(t, f.Branches[1].Success.Mean, 0.5)
 	require.Len(t, kept, 300)
 	said := kept[100]
-	require.Equal(t, "walk", said.Steps[step].RawOutput)
+	require.Equal(t, "walk", said.Messages[said.Steps[step].MessageCount].Content.Text())
+	require.Equal(t, lost.ID, said.BranchOf)
+	require.Equal(t, step, said.BranchAt)
 	require.JSONEq(t, `"person"`, string(said.Steps[step].Info["chosen_by"]))
 	require.Nil(t, said.Steps[step-1].Info["chosen_by"])
 	require.Equal(t, lost.Messages[:lost.Steps[step].MessageCount], said.Messages[:lost.Steps[step].MessageCount])

@@ -19,10 +19,9 @@ type Curve struct {
 	// Lost is the step with the largest fall, and Won that with the largest rise, of those that
 	// chance does not explain (p below 0.05 after Bonferroni's correction for all steps); nil
 	// without one.
-	Lost     *Turn `json:"lost,omitempty"`
-	Won      *Turn `json:"won,omitempty"`
-	Replayed int   `json:"replayed_steps"`
-	Played   int   `json:"played_steps"`
+	Lost   *Turn `json:"lost,omitempty"`
+	Won    *Turn `json:"won,omitempty"`
+	Played int   `json:"played_steps"` // by the continuations, unless they were known
 }
 
 // Point is the state before a step.
@@ -52,7 +51,8 @@ type Turn struct {
 func (g *Game) Curve(ctx context.Context) (*Curve, error) {
 	t := g.Episode
 	c := &Curve{Episode: t.ID, Group: t.Group, Continuations: g.options.Continuations, Measure: Score}
-	replayed, played := g.Replayed, g.Played
+	played := g.Played
+	g.done = 0
 	all := make([][]Result, len(t.Steps)+1)
 	for i := range all {
 		var err error
@@ -65,12 +65,12 @@ func (g *Game) Curve(ctx context.Context) (*Curve, error) {
 		}
 	}
 	c.turns(all)
-	c.Replayed, c.Played = g.Replayed-replayed, g.Played-played
+	c.Played = g.Played - played
 	return c, nil
 }
 
 func (g *Game) point(i int, all []Result) Point {
-	b := branch("", all)
+	b := g.branch(i, "", all)
 	p := Point{Step: i, Success: b.Success, Score: b.Score, Unscored: b.Unscored}
 	if i == len(g.Episode.Steps) {
 		return p

@@ -135,12 +135,11 @@ func (s *session) try(ctx context.Context, actions ...string) (string, error) {
 	return s.forkText(f), nil
 }
 
+// every continues from every step.
 func (s *session) every(ctx context.Context) (string, error) {
-	s.bar = s.host.Progress("playing on", "episodes", int64(len(s.game.Episode.Steps)*s.Times))
-	defer func() { s.bar.Close(); s.bar = nil }()
-	c, err := s.game.Curve(ctx)
+	c, err := s.curve(ctx, s.game)
 	if err != nil {
 		return "", err
 	}
-	return s.curveText(c), nil
+	return s.curveText(s.game, c), nil
 }

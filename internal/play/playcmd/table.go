@@ -114,9 +114,23 @@ func (t *table) keep(c *rl.Trajectory) error {
 
 // fork tries actions at a step, and shows the progress.
 func (t *table) fork(ctx context.Context, g *play.Game, step int, actions []string) (*play.Fork, error) {
-	t.bar = t.host.Progress("playing on", "episodes", -1)
-	defer func() { t.bar.Close(); t.bar = nil }()
+	branches := len(actions)
+	if branches == 0 {
+		branches = len(g.Seen[step].Available) + 1 // with the policy's own choice
+	}
+	t.bar = t.host.Progress("playing on", "episodes", int64(t.Times*(branches+1)))
+	defer t.spent(g, *g)
 	return g.Fork(ctx, step, actions)
+}
+
+// spent ends the progress, and says what was played since before.
+func (t *table) spent(g *play.Game, before play.Game) {
+	t.bar.Close()
+	t.bar = nil
+	if !t.host.Global.Quiet {
+		fmt.Fprintf(t.host.Stderr, "repeated %s of the recording, played %s\n",
+			terminal.Count(g.Repeated-before.Repeated, "step"), terminal.Count(g.Played-before.Played, "new step"))
+	}
 }
 
 // curves continues from every step of the episodes.
@@ -125,8 +139,12 @@ func (t *table) curves(ctx context.Context, episodes []*rl.Trajectory) (err erro
 		return err
 	}
 	var all []*play.Curve
+	var g *play.Game
 	for _, episode := range episodes {
-		c, err := t.curve(ctx, episode)
+		if g, err = t.game(ctx, episode); err != nil {
+			return t.out.close(err)
+		}
+		c, err := t.curve(ctx, g)
 		if err != nil {
 			return t.out.close(err)
 		}
@@ -139,23 +157,20 @@ func (t *table) curves(ctx context.Context, episodes []*rl.Trajectory) (err erro
 	case t.host.Global.JSON:
 		return t.host.PrintJSON(map[string]any{"episodes": all})
 	case len(all) == 1:
-		return t.print(t.curveText(all[0]))
+		return t.print(t.curveText(g, all[0]))
 	}
 	return t.print(t.turnsText(all))
 }
 
-func (t *table) curve(ctx context.Context, episode *rl.Trajectory) (*play.Curve, error) {
-	g, err := t.game(ctx, episode)
-	if err != nil {
-		return nil, err
-	}
-	t.bar = t.host.Progress(terminal.Clean(episode.ID), "episodes", int64(len(episode.Steps)*t.Times))
-	defer func() { t.bar.Close(); t.bar = nil }()
+// curve continues an episode from every step, and writes its process rewards.
+func (t *table) curve(ctx context.Context, g *play.Game) (*play.Curve, error) {
+	t.bar = t.host.Progress(terminal.Clean(g.Episode.ID), "episodes", int64(len(g.Episode.Steps)*t.Times))
+	defer t.spent(g, *g)
 	c, err := g.Curve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, row := range c.Rows(episode) {
+	for _, row := range c.Rows(g.Episode) {
 		if err := t.out.write(row); err != nil {
 			return nil, err
 		}

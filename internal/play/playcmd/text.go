@@ -3,6 +3,7 @@ package playcmd
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/internal/cli/show"
@@ -70,8 +71,9 @@ func (t *table) forkText(f *play.Fork) string {
 	for _, branch := range f.Branches {
 		table.Add(t.branchCells(&branch, what, low, high)...)
 	}
+	dropEmpty(&table)
 	_ = table.Write(&b)
-	fmt.Fprintf(&b, "\n%s\n%s", verdict(f), spent(f.Replayed, f.Played))
+	fmt.Fprintf(&b, "\n%s\n", verdict(f))
 	if n := unscored(f); n > 0 {
 		fmt.Fprintf(&b, "%s without a score\n", terminal.Count(n, "continuation"))
 	}
@@ -110,7 +112,7 @@ func (t *table) branchCells(branch *play.Branch, what string, low, high float64)
 		name = "the policy's own"
 	}
 	if branch.Success == nil {
-		return []string{name, note, "–", "", "–", "–"}
+		return []string{name, note, "–", "", "–", "–", "", "", ""}
 	}
 	cells := []string{
 		name, note, terminal.Percent(branch.Success.Mean), percents(branch.Success), fmt.Sprintf("%.3f", branch.Score.Mean),
@@ -183,12 +185,8 @@ func unscored(f *play.Fork) (n int) {
 	return n
 }
 
-func spent(replayed, played int) string {
-	return fmt.Sprintf("replayed %s of the recording, played %s\n", terminal.Count(replayed, "step"), terminal.Count(played, "new step"))
-}
-
 // curveText shows how good each state of an episode was.
-func (t *table) curveText(c *play.Curve) string {
+func (t *table) curveText(g *play.Game, c *play.Curve) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s from the state before each step, by %s\n", t.style().Bold(terminal.Clean(c.Episode)), terminal.Count(c.Continuations, "continuation"), terminal.Clean(t.who))
 	fmt.Fprintf(&b, "%s  %s\n\n", c.Measure, t.style().Cyan(spark(c)))
@@ -196,9 +194,25 @@ func (t *table) curveText(c *play.Curve) string {
 	for i := range c.Points {
 		table.Add(pointCells(c, &c.Points[i])...)
 	}
+	dropEmpty(&table)
 	_ = table.Write(&b)
-	fmt.Fprintf(&b, "\n%s\n%s", t.style().Bold(turnText(c)), spent(c.Replayed, c.Played))
+	fmt.Fprintf(&b, "\n%s\n", t.style().Bold(turnText(c)))
+	if c.Lost != nil {
+		b.WriteString("\n" + t.stepText(g, c.Lost.Step))
+	}
 	return b.String()
+}
+
+// dropEmpty removes the columns of a table that no row fills, such as values without a critic.
+func dropEmpty(t *terminal.Table) {
+	for i := len(t.Head) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
+			t.Head = slices.Delete(t.Head, i, i+1)
+			for k, row := range t.Rows {
+				t.Rows[k] = slices.Delete(row, i, i+1)
+			}
+		}
+	}
 }
 
 // spark draws the measure over the episode, between the lowest and the highest possible or seen.
@@ -272,7 +286,7 @@ func (t *table) turnsText(all []*play.Curve) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s from each state, by %s\n", terminal.Count(all[0].Continuations, "continuation"), terminal.Clean(t.who))
 	table := terminal.Table{Head: []string{"episode", "steps", "score", "lost at", "action", "before", "after", "from start to end"}}
-	replayed, played, lost := 0, 0, 0
+	lost := 0
 	for _, c := range all {
 		end := c.Points[len(c.Points)-1]
 		row := []string{c.Episode, fmt.Sprint(len(c.Points) - 1), "–", "", "", "", "", spark(c)}
@@ -284,9 +298,8 @@ func (t *table) turnsText(all []*play.Curve) string {
 			row[3], row[4], row[5], row[6] = fmt.Sprint(c.Lost.Step), oneLine(c.Lost.Action), level(c.Measure, c.Lost.From), level(c.Measure, c.Lost.To)
 		}
 		table.Add(row...)
-		replayed, played = replayed+c.Replayed, played+c.Played
 	}
 	_ = table.Write(&b)
-	fmt.Fprintf(&b, "\n%d of %s lost more at one step than chance explains\n%s", lost, terminal.Count(len(all), "episode"), spent(replayed, played))
+	fmt.Fprintf(&b, "\n%d of %s lost more at one step than chance explains\n", lost, terminal.Count(len(all), "episode"))
 	return b.String()
 }
