@@ -2,6 +2,8 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -67,6 +69,27 @@ func BenchmarkEvaluateGoParallel(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")
+}
+
+// One call of a reward at a prefix of an episode of 25 steps: a reward that kept the state of a
+// prefix could save at most the difference to the shortest one.
+func BenchmarkPrefix(b *testing.B) {
+	r := oneWorker(b)
+	script, err := loadScript(b, r, "reward.py", "def reward(messages): return len(messages[-1]['content'])\n")
+	require.NoError(b, err)
+	for name, m := range map[string]*sandbox.Module{"go": load(b, r, goGuest(b, "examples/gsm8k")), "python": script} {
+		for _, n := range []int{3, 27, 51} {
+			x := &rl.Trajectory{ID: "prefix", GroundTruth: []byte(`"18"`)}
+			for i := range n {
+				x.Messages = append(x.Messages, rl.Message{Role: []string{rl.RoleUser, rl.RoleAssistant}[i%2], Content: rl.Text(strings.Repeat("######\n# @$ #\n", 4))})
+			}
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					require.Equal(b, reward.Scored, m.Evaluate(context.Background(), x).Outcome)
+				}
+			})
+		}
+	}
 }
 
 // The encoding of one conversation.

@@ -54,7 +54,7 @@ func New(o Options) (*Player, error) {
 	cfg := o.Session.Config
 	if train.Compares(o.Session.Parts) {
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Refused, Where: "rewards", What: "a reward compares the members of a group, so one continuation has no score of its own",
+			Boundary: fault.Config, Kind: fault.Refused, Where: "rewards", What: "a reward compares the members of a group, so one continuation has no score",
 			Hint: "use rewards that score one episode",
 		}
 	}
@@ -315,8 +315,8 @@ func (g *Game) named(t *rl.Trajectory, b rollout.Branch) *rl.Trajectory {
 	return t
 }
 
-// score scores whole episodes, those without a score too. A continuation counts as an episode of
-// its own.
+// score scores whole episodes, those without a score too. A continuation counts as a separate
+// episode.
 func (g *Game) score(ctx context.Context, groups []*rl.Group) ([]Result, error) {
 	for _, t := range groups[0].Trajectories {
 		t.BranchOf, t.BranchAt = "", 0

@@ -51,7 +51,7 @@ type options struct {
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, Times: 64}
 	return console.Verb(&cobra.Command{
-		Use:   "play --fork RUN|FILE [EPISODE]",
+		Use:   "play [EPISODE]",
 		Short: "Step through a recorded episode, take other actions, and let the policy play on",
 		Long: `Play opens a recorded episode with its environment, rewards and policy, and plays it
 again. If the environment does not repeat it, the error names the step. You then step
