@@ -104,7 +104,7 @@ func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Prog
 		groups = q.groups(c.workers[0].spec.Name)
 		err = checkStarts(groups)
 	}
-	if err == nil && plan.Branch && c.cfg.Branch.on() {
+	if err == nil && plan.Branch && c.cfg.Branch.On() {
 		err = c.grow(ctx, plan, groups, &stats, onProgress)
 	}
 	stats.Elapsed = time.Since(began)

@@ -44,7 +44,8 @@ type BranchConfig struct {
 	OtherAction bool `yaml:"other_action" json:"other_action"`
 }
 
-func (c BranchConfig) on() bool { return c.Where != branchNowhere && c.Where != "" }
+// On reports whether episodes branch at all.
+func (c BranchConfig) On() bool { return c.Where != branchNowhere && c.Where != "" }
 
 // grow plays the branches of groups and adds them. A round is all branches that surely fit the limit
 // of their group; the next round uses what they left.
@@ -155,7 +156,7 @@ func (c BranchConfig) points(t *rl.Trajectory, seed rl.Seed) ([]int, error) {
 		if len(t.Steps) > 0 && t.Steps[0].Value == nil {
 			return nil, &fault.Error{
 				Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.branch.where", What: "is value, but the policy estimates no values",
-				Hint: "set advantage.estimator: gae, which needs a critic, or rollout.branch.where: entropy",
+				Hint: "set policy.value_head: true, or rollout.branch.where: entropy",
 			}
 		}
 		weight = func(k int) float64 { return math.Abs(*t.Steps[k].Value - *t.Steps[k-1].Value) }
@@ -225,7 +226,7 @@ func (w *crown) add(b *Branch, t *rl.Trajectory) {
 
 // suits returns what is wrong with c for actions that are free text, if there is anything.
 func (c BranchConfig) suits(actions []string) error {
-	if !c.on() || !c.OtherAction || len(actions) > 1 {
+	if !c.On() || !c.OtherAction || len(actions) > 1 {
 		return nil
 	}
 	return &fault.Error{

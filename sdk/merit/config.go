@@ -320,6 +320,7 @@ func (c *Config) problems(environment, reward bool) []error {
 	if c.Traced() && c.Advantage.Estimator == "remax" {
 		p.Invalid("advantage.estimator", "remax compares with a greedy episode from each start, but traces cannot be played", "use an estimator that compares the traces of a task, such as rloo")
 	}
+	c.branching(&p)
 	if c.Policy.Plugin == "" {
 		p.Under("policy", c.Learner.Takes(c.Policy.PolicyConfig))
 	}
@@ -339,6 +340,23 @@ func (c *Config) problems(environment, reward bool) []error {
 		p.Invalid("learner", "configures the embedded network, but policy.plugin names another policy", "remove it; configure how a plug-in learns in policy.options")
 	}
 	return p
+}
+
+// branching adds the problems of rollout.branch with other sections.
+func (c *Config) branching(p *fault.Problems) {
+	b := c.Rollout.Branch
+	if !b.On() {
+		return
+	}
+	if c.Traced() {
+		p.Invalid("rollout.branch.where", "continues episodes, but traces were already played", "remove rollout.branch")
+	}
+	if b.Where == "value" && c.Policy.Plugin == "" && !c.Policy.ValueHead {
+		p.Invalid("rollout.branch.where", "value needs a critic, but the policy has none", "set policy.value_head: true, or use where: entropy")
+	}
+	if b.OtherAction && c.Policy.Plugin != "" {
+		p.Invalid("rollout.branch.other_action", "a policy behind a plug-in cannot be kept from an action", "remove it")
+	}
 }
 
 // Validate returns all problems of r, with key paths relative to r.
