@@ -321,6 +321,7 @@ func (c *Config) problems(environment, reward bool) []error {
 		p.Invalid("advantage.estimator", "remax compares with a greedy episode from each start, but traces cannot be played", "use an estimator that compares the traces of a task, such as rloo")
 	}
 	c.branching(&p)
+	c.compareBranches(&p)
 	if c.Policy.Plugin == "" {
 		p.Under("policy", c.Learner.Takes(c.Policy.PolicyConfig))
 	}
@@ -356,6 +357,28 @@ func (c *Config) branching(p *fault.Problems) {
 	}
 	if b.OtherAction && c.Policy.Plugin != "" {
 		p.Invalid("rollout.branch.other_action", "a policy behind a plug-in cannot be kept from an action", "remove it")
+	}
+}
+
+// compareBranches adds the problems of an estimator that compares branches with the branches that
+// rollout.branch makes.
+func (c *Config) compareBranches(p *fault.Problems) {
+	name, branch := c.Advantage.Estimator, c.Rollout.Branch
+	i := slices.IndexFunc(advantage.Estimators(), func(e advantage.Estimator) bool { return e.Name == name && e.Branches })
+	if i < 0 {
+		return
+	}
+	switch {
+	case c.Traced():
+		p.Invalid("advantage.estimator", name+" compares branches of episodes, but traces were already played", "use an estimator that compares the traces of a task, such as rloo")
+	case !branch.On():
+		p.Invalid("advantage.estimator", name+" compares branches of episodes, but rollout.branch.where is none", "set rollout.branch.where, to every for example, or use an estimator that compares whole episodes, such as rloo")
+	case name == "counterfactual" && c.Policy.Plugin != "":
+		p.Invalid("advantage.estimator", "counterfactual needs branches that take another action, but a policy behind a plug-in cannot be kept from an action", "use vine or tree")
+	case name == "counterfactual" && !branch.OtherAction:
+		p.Invalid("rollout.branch.other_action", "counterfactual compares an action with others, but branches may repeat it", "set it to true")
+	case name == "vine" && branch.OtherAction:
+		p.Invalid("rollout.branch.other_action", "vine takes branches for what the policy does, but they avoid its action", "remove it, or set advantage.estimator: counterfactual")
 	}
 }
 
