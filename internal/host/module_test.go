@@ -3,7 +3,6 @@ package host_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/host"
 )
@@ -29,37 +27,6 @@ func TestModuleContracts(t *testing.T) {
 	echo, together := module(t, "internal/host/testdata/echo", 3), module(t, "internal/host/testdata/together", 4)
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, echo) }, "one", "zwei ✓", "")
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, together) })
-}
-
-// Promise: an environment in C, without a C library, keeps the contract, and rejects wrong
-// options all at once.
-func TestModuleInC(t *testing.T) {
-	clang := testneeds.Tool(t, "on Debian: apt-get install clang lld", "clang")
-	cfg := host.DefaultConfig()
-	cfg.Path, cfg.Slots = filepath.Join(t.TempDir(), "corridor.wasm"), 4
-	build := exec.Command(clang, "--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-Isdk/c",
-		"-Wl,--no-entry", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", cfg.Path, "sdk/c/examples/corridor.c")
-	build.Dir = testneeds.Root()
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, string(text))
-	for _, split := range []string{"train", "validation", "test"} {
-		cfg.Split = split
-		envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) })
-	}
-	for options, says := range map[string]string{
-		`{"length": 5}`:                          "options.length: must be a whole number from 6 to 64",
-		`{"length": 8.5}`:                        "options.length: must be a whole number from 6 to 64",
-		`{"length": "8"}`:                        "options.length: must be a whole number from 6 to 64",
-		`{"x": {"a": [1, "}\""]}, "length": -1}`: "options.x: is not an option\noptions.length: must be a whole number from 6 to 64",
-		`{"length": 8, "lengt": 1}`:              "options.lengt: is not an option",
-	} {
-		cfg.Options = json.RawMessage(options)
-		_, err := host.Open(t.Context(), cfg)
-		require.EqualError(t, err, says, options)
-		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
-	}
-	cfg.Options = json.RawMessage(`{"length": 64}`)
-	require.Equal(t, []int{64}, open(t, cfg).Spec().FeatureShape)
 }
 
 // Promise: a panic, an error and an exit of Go code end one episode, with what the

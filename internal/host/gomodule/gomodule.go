@@ -67,8 +67,8 @@ func exists(folder string) error {
 		return nil
 	}
 	return &fault.Error{
-		Boundary: fault.Plugin, Kind: fault.Missing, Where: folder, What: "has no Go files", Err: err,
-		Hint: "give the folder of an environment in Go; docs/environment-modules.md says how to build one in another language",
+		Boundary: fault.Plugin, Kind: fault.Missing, Where: folder, What: "has no environment that can be built", Err: err,
+		Hint: "give the folder of an environment in Go, Rust, C or AssemblyScript; docs/environment-modules.md says how to build one in another language",
 	}
 }
 

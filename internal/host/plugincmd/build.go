@@ -1,6 +1,7 @@
 package plugincmd
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/host/gomodule"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
 type buildOptions struct {
@@ -24,9 +26,10 @@ func newBuildCmd(h *console.Host) *cobra.Command {
 	o := &buildOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "build [FOLDER]",
-		Short: "Build an environment in Go as a WebAssembly module",
-		Long: `Build compiles the environment in a folder for WebAssembly, from the same source as the
-program that go build makes, and loads the module once to find errors. A configuration
+		Short: "Build an environment as a WebAssembly module",
+		Long: `Build compiles the environment in a folder for WebAssembly, and loads the module once to
+find errors. The folder has a program in Go, from whose source go build also makes a
+plug-in, or what merit plugin new creates in C, Rust or AssemblyScript. A configuration
 names the module in environment.module. It then runs in the sandbox of rewards, without a
 process, with limited fuel and memory.`,
 		Example: "  merit plugin build maze",
@@ -60,7 +63,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer os.RemoveAll(scratch)
 	file := filepath.Join(scratch, disk.Name(folder)+".wasm")
-	if err := gomodule.Build(cmd.Context(), folder, file); err != nil {
+	if err := build(cmd.Context(), folder, file); err != nil {
 		return err
 	}
 	found, err := host.Inspect(cmd.Context(), file, "")
@@ -78,8 +81,30 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(m)
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s %s  %.1f MiB  %s\n", m.Module, found.Name, found.Version, float64(m.Bytes)/(1<<20), m.Digest)
+	size := fmt.Sprintf("%.1f MiB", float64(m.Bytes)/(1<<20))
+	if m.Bytes < 1<<20 {
+		size = fmt.Sprintf("%.1f KiB", float64(m.Bytes)/(1<<10))
+	}
+	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s %s  %s  %s\n", m.Module, found.Name, found.Version, size, m.Digest)
 	return err
+}
+
+// build compiles a folder into a file.
+func build(ctx context.Context, folder, file string) error {
+	goes, _ := filepath.Glob(filepath.Join(folder, "*.go"))
+	for _, l := range guest.Environments() {
+		if len(goes) == 0 && l.Detect(os.DirFS(folder)) {
+			wasm, err := l.Build(ctx, folder)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(file, wasm, 0o600); err != nil {
+				return gomodule.Stored(err)
+			}
+			return nil
+		}
+	}
+	return gomodule.Build(ctx, folder, file)
 }
 
 func (o *buildOptions) write(path string, wasm []byte) error {

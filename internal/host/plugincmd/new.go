@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -29,7 +30,7 @@ const module = "github.com/merit-rl/merit"
 type newOptions struct {
 	host   *console.Host
 	Kind   string `flag:"kind" usage:"env or policy" words:"env,policy"`
-	Lang   string `flag:"lang" usage:"go or python" words:"go,python"`
+	Lang   string `flag:"lang" usage:"go or python; for an environment also c, rust or assemblyscript" words:"go,python,c,rust,assemblyscript"`
 	Source string `flag:"source" usage:"the folder of Merit's sources, for a plug-in in Go"`
 }
 
@@ -42,7 +43,8 @@ func newNewCmd(h *console.Host) *cobra.Command {
 and a configuration. The configuration is train.yaml for an environment and rollout.yaml
 for a policy.
 
-A plug-in in Go is its own module. It uses Merit's sources in the folder of --source, by
+An environment in C, Rust or AssemblyScript is a WebAssembly module, which merit plugin
+build makes. A plug-in in Go is its own module. It uses Merit's sources in the folder of --source, by
 default the folder that contains merit or in which you start it. Without sources, it uses
 the released version.`,
 		Example: "  merit plugin new maze --kind env --lang python\n  merit plugin new rules --kind policy --lang go",
@@ -56,15 +58,26 @@ func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	if o.Kind != "env" && o.Kind != "policy" {
 		return console.Usage(cmd, "use env or policy", "--kind %q is not a kind of plug-in", o.Kind)
 	}
-	if o.Lang != "go" && o.Lang != "python" {
-		return console.Usage(cmd, "use go or python; for other languages, see docs/plugin-protocol.md", "no template exists for --lang %q", o.Lang)
+	compiled := slices.IndexFunc(guest.Environments(), func(l guest.Environment) bool { return l.Name == o.Lang })
+	switch {
+	case compiled >= 0 && o.Kind == "policy":
+		return console.Usage(cmd, "use go or python", "a policy cannot be a module in %s", guest.Environments()[compiled].Title)
+	case compiled < 0 && o.Lang != "go" && o.Lang != "python":
+		return console.Usage(cmd, "use go, python, c, rust or assemblyscript; for other languages, see docs/plugin-protocol.md", "no template exists for --lang %q", o.Lang)
 	}
 	name := disk.Name(folder)
 	if !disk.ValidName(name) {
 		return console.Usage(cmd, "use lower-case letters, digits, - and _", "%q is not a valid plug-in name", name)
 	}
-	files := map[string][]byte{}
-	if err := o.fill(files, name, o.Lang+"-"+o.Kind); err != nil {
+	files, from := map[string][]byte{}, o.Lang+"-"+o.Kind
+	if compiled >= 0 {
+		var err error
+		if files, err = guest.Environments()[compiled].New(name); err != nil {
+			return err
+		}
+		from = "module-env"
+	}
+	if err := o.fill(files, name, from); err != nil {
 		return err
 	}
 	if o.Lang == "go" {
@@ -75,7 +88,7 @@ func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	if _, err := guest.NewFolder(folder, files); err != nil {
 		return err
 	}
-	return o.next(folder, len(files))
+	return o.next(folder, len(files), compiled >= 0)
 }
 
 // fill adds the files of a template. It removes .tmpl from their names and replaces
@@ -163,8 +176,11 @@ func (o *newOptions) sources() (folder string, text []byte, err error) {
 }
 
 // next prints what to do with a new plug-in.
-func (o *newOptions) next(folder string, files int) error {
+func (o *newOptions) next(folder string, files int, compiled bool) error {
 	var next []string
+	if compiled {
+		next = append(next, "merit plugin build "+folder)
+	}
 	if o.Lang == "go" {
 		next = append(next, fmt.Sprintf("go build -C %s -o %s .", folder, disk.Name(folder)))
 	}

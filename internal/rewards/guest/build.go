@@ -2,6 +2,7 @@ package guest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -12,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Build builds the reward in folder and returns the module. Do not call it for a language with
+// Build builds the reward or the environment in folder and returns the module. Do not call it for a language with
 // a Script, which is not built.
 func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 	folder, err := filepath.Abs(folder)
@@ -41,10 +42,13 @@ func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 	return wasm, nil
 }
 
+// makes says what Commands build.
+func (l Language) makes() string { return cmp.Or(l.Makes, "rewards") }
+
 func (l Language) run(ctx context.Context, c Command) error {
 	program, err := lookUp(c.Args[0], c.Dir)
 	if err != nil {
-		return incomplete("", c.Args[0]+" is not installed; it builds rewards in "+l.Title, l.Needs[c.Args[0]])
+		return incomplete("", c.Args[0]+" is not installed; it builds "+l.makes()+" in "+l.Title, l.Needs[c.Args[0]])
 	}
 	cmd := exec.CommandContext(ctx, program, c.Args[1:]...)
 	cmd.Dir = c.Dir
@@ -54,7 +58,7 @@ func (l Language) run(ctx context.Context, c Command) error {
 		return context.Cause(ctx)
 	}
 	if line := l.lack(output); err != nil && line != "" {
-		return incomplete(program, "cannot build rewards in "+l.Title+" on this machine: "+line, l.Needs[c.Args[0]])
+		return incomplete(program, "cannot build "+l.makes()+" in "+l.Title+" on this machine: "+line, l.Needs[c.Args[0]])
 	}
 	if err != nil {
 		return &fault.Error{
@@ -65,7 +69,7 @@ func (l Language) run(ctx context.Context, c Command) error {
 	return nil
 }
 
-// Incomplete means that a program that builds rewards is not installed, or cannot build for
+// Incomplete means that a program that builds modules is not installed, or cannot build for
 // WebAssembly.
 type Incomplete string
 

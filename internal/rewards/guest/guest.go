@@ -1,5 +1,6 @@
-// Package guest is the table of languages for rewards: how to recognize, scaffold and build a
-// folder, and how to write in each language what the sandbox requires.
+// Package guest is the table of languages for rewards, and for environments that are modules:
+// how to recognize, scaffold and build a folder, and how to write in each language what the
+// sandbox requires.
 package guest
 
 import (
@@ -18,6 +19,7 @@ import (
 type Language struct {
 	Name  string // value of --lang
 	Title string
+	Makes string // what Commands build; rewards unless set
 	// Detect reports whether folder contains a reward in this language.
 	Detect func(folder fs.FS) bool
 	// Script is the file that runs without a build; Commands and Lacks of such a language are

@@ -18,7 +18,7 @@ func Languages() []Language {
 // Instructions to install a toolchain.
 const (
 	debianC = "on Debian: apt-get install clang lld"
-	npmAS   = "install Node.js, then, in the folder of the reward: npm install assemblyscript@0.28.20"
+	npmAS   = "install Node.js, then, in the folder of the source: npm install assemblyscript@0.28.20"
 )
 
 func golang() Language {
@@ -83,15 +83,20 @@ func cpp() Language {
 	}
 }
 
+// asc returns a Commands that builds a file.
+func asc(file string) func(ctx context.Context, folder, out string) ([]Command, error) {
+	return func(_ context.Context, folder, out string) ([]Command, error) {
+		return []Command{{Dir: folder, Args: []string{"asc", file, "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}, nil
+	}
+}
+
 func assemblyScript() Language {
 	return Language{
-		Name:   "assemblyscript",
-		Title:  "AssemblyScript",
-		Detect: has("reward.ts"),
-		Needs:  map[string]string{"asc": npmAS},
-		Commands: func(_ context.Context, folder, out string) ([]Command, error) {
-			return []Command{{Dir: folder, Args: []string{"asc", "reward.ts", "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}, nil
-		},
+		Name:     "assemblyscript",
+		Title:    "AssemblyScript",
+		Detect:   has("reward.ts"),
+		Needs:    map[string]string{"asc": npmAS},
+		Commands: asc("reward.ts"),
 		Sources:  trees(tsSource, "."),
 		Lacks:    regexp.MustCompile(`node.*(No such file|not found)`),
 		Template: "assemblyscript",

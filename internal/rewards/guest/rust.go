@@ -17,25 +17,31 @@ const debianRust = "with rustup: rustup target add wasm32-unknown-unknown; on De
 // its old one in 1.84.
 var rustTargets = []string{"wasm32-unknown-unknown", "wasm32-wasip1", "wasm32-wasi"}
 
-// rust builds with plain rustc, which needs no network.
+// rustc returns a Commands that builds a folder and an SDK in it with plain rustc, which needs no
+// network.
+func rustc(sdk string) func(ctx context.Context, folder, out string) ([]Command, error) {
+	return func(ctx context.Context, folder, out string) ([]Command, error) {
+		target, err := rustTarget(ctx, folder)
+		if err != nil {
+			return nil, err
+		}
+		crate := strings.ReplaceAll(sdk, "-", "_")
+		common := []string{"rustc", "--edition", "2021", "--target", target, "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
+		lib := filepath.Join(filepath.Dir(out), "lib"+crate+".rlib")
+		first := append(append([]string{}, common...), "--crate-type", "rlib", "--crate-name", crate, "-o", lib, sdk+"/src/lib.rs")
+		second := append(append([]string{}, common...), "-C", "lto", "-C", "strip=symbols", "--crate-type", "cdylib",
+			"--extern", crate+"="+lib, "-o", out, "src/lib.rs")
+		return []Command{{Dir: folder, Args: first}, {Dir: folder, Args: second}}, nil
+	}
+}
+
 func rust() Language {
 	return Language{
-		Name:   "rust",
-		Title:  "Rust",
-		Detect: has("src/lib.rs"),
-		Needs:  map[string]string{"rustc": debianRust},
-		Commands: func(ctx context.Context, folder, out string) ([]Command, error) {
-			target, err := rustTarget(ctx, folder)
-			if err != nil {
-				return nil, err
-			}
-			common := []string{"rustc", "--edition", "2021", "--target", target, "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
-			lib := filepath.Join(filepath.Dir(out), "libmerit_reward.rlib")
-			sdk := append(append([]string{}, common...), "--crate-type", "rlib", "--crate-name", "merit_reward", "-o", lib, "merit-reward/src/lib.rs")
-			reward := append(append([]string{}, common...), "-C", "lto", "-C", "strip=symbols", "--crate-type", "cdylib",
-				"--extern", "merit_reward="+lib, "-o", out, "src/lib.rs")
-			return []Command{{Dir: folder, Args: sdk}, {Dir: folder, Args: reward}}, nil
-		},
+		Name:     "rust",
+		Title:    "Rust",
+		Detect:   has("src/lib.rs"),
+		Needs:    map[string]string{"rustc": debianRust},
+		Commands: rustc("merit-reward"),
 		Sources:  trees(anyFile, "src", "merit-reward/src"),
 		Lacks:    regexp.MustCompile("linker `[^`]+` not found|can't find crate for `(core|std)`|target may not be installed"),
 		Template: "rust",
