@@ -2,12 +2,14 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/data/jsonl"
@@ -17,6 +19,8 @@ type convertOptions struct {
 	host    *console.Host
 	Columns []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
 	SkipBad bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
+
+	Prefixes bool `flag:"prefixes" usage:"write each conversation up to every answer, so that a reward can score the steps on the way"`
 }
 
 func newConvertCmd(h *console.Host) *cobra.Command {
@@ -30,8 +34,11 @@ JSON Lines, compressed if the name ends in .zst or .gz; - means stdout.
 
 Parquet loses no value: a value that fits no column type is stored as JSON in the column
 merit_json, from which Merit reads it again. In CSV, a value that is not text is written
-as JSON.`,
-		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet",
+as JSON.
+
+With --prefixes, each conversation becomes several: up to its first answer and what follows
+it, up to the second, and so on. Their ids end in -p1, -p2 and so on; the last one is whole.`,
+		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet\n  merit convert episodes.jsonl prefixes.jsonl --prefixes",
 		Args:    console.Exactly("IN", "OUT"),
 		RunE:    o.run,
 	}, o)
@@ -94,11 +101,65 @@ func (o *convertOptions) copy(ctx context.Context, in *jsonl.Reader, out io.Writ
 			bad.AddLine(line, err)
 			continue
 		}
-		if _, err := out.Write(append(text[:len(text):len(text)], '\n')); err != nil {
-			return n, bad, err
+		rows := [][]byte{text}
+		if o.Prefixes {
+			if rows, err = prefixes(text, line.Number-1); err != nil {
+				bad.AddLine(line, err)
+				continue
+			}
 		}
-		n++
+		for _, row := range rows {
+			if _, err := out.Write(append(row[:len(row):len(row)], '\n')); err != nil {
+				return n, bad, err
+			}
+			n++
+		}
 		progress.SetTotal(in.Estimate())
 		progress.Set(n, "")
 	}
+}
+
+// prefixes returns the rows of a conversation up to each of its answers.
+func prefixes(row []byte, number int) (rows [][]byte, err error) {
+	whole, err := rl.DecodeTrajectory(row, number)
+	if err != nil {
+		return nil, err
+	}
+	index := whole.AssistantIndex(nil)
+	for i, n := 0, 0; i < len(index); i++ {
+		last := i == len(index)-1
+		if index[i] >= 0 {
+			n++
+		}
+		if n == 0 || !last && index[i+1] < 0 {
+			continue
+		}
+		t := prefix(whole, i+1)
+		t.ID = fmt.Sprintf("%s-p%d", whole.ID, n)
+		if last {
+			t.StopReason, t.Error = whole.StopReason, whole.Error
+		}
+		row, err := json.Marshal(t)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// prefix returns the first n messages of a conversation with their steps, without what was found
+// out about the whole of it.
+func prefix(whole *rl.Trajectory, n int) *rl.Trajectory {
+	t := &rl.Trajectory{
+		Task: whole.Task, Seed: whole.Seed, Messages: whole.Messages[:n], PromptMessages: whole.PromptMessages, AsText: whole.AsText,
+		GroundTruth: whole.GroundTruth, Metadata: whole.Metadata, Own: whole.Own,
+	}
+	for _, s := range whole.Steps {
+		if s.MessageCount < n {
+			s.Credit = nil
+			t.Steps = append(t.Steps, s)
+		}
+	}
+	return t
 }

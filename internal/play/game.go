@@ -36,7 +36,8 @@ type Options struct {
 	// Progress, if it is not nil, receives the number of continuations that are finished of those
 	// that a call plays.
 	Progress func(done int)
-	// Keep, if it is not nil, receives every continuation that is played.
+	// Keep, if it is not nil, receives every continuation that is played, after the recorded
+	// episode, which they branch off.
 	Keep func(*rl.Trajectory) error
 }
 
@@ -46,7 +47,6 @@ type Player struct {
 	replayer  *replayer
 	collector *rollout.Collector
 	scoring   *credit.Pipeline
-	kept      int
 }
 
 // New returns a player. No environment is opened before the first game.
@@ -86,6 +86,7 @@ type Game struct {
 	// saves states, Repeated depends on the number of slots.
 	Repeated, Played int
 
+	kept  int                 // number of episodes that Options.Keep has
 	end   Result              // of the recorded episode
 	known map[string][]Result // by what was played
 	done  int
@@ -103,10 +104,10 @@ func (p *Player) Open(ctx context.Context, t *rl.Trajectory) (*Game, error) {
 	if err := suits(t); err != nil {
 		return nil, err
 	}
+	whole := *t
+	t, whole.Group = &whole, cmp.Or(t.Group, t.ID)
 	if n := len(t.Messages) - 1; t.StopReason == rl.StopError && t.Messages[n].Role == rl.RoleAssistant { // never answered
-		whole := *t
-		whole.Messages = t.Messages[:n]
-		t = &whole
+		t.Messages = t.Messages[:n]
 	}
 	g := &Game{Player: p, Episode: t, Seen: make([]Seen, len(t.Steps)), known: map[string][]Result{}}
 	return g, g.replay(ctx)
@@ -290,29 +291,36 @@ func (g *Game) play(ctx context.Context, branches []rollout.Branch) ([]Result, e
 	if err != nil || g.options.Keep == nil {
 		return results, err
 	}
-	for i, t := range all {
-		if err := g.options.Keep(g.named(t, branches[i])); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return results, g.keep(all, branches)
 }
 
-// named gives a continuation an id that no other of the player has, and marks the action that a
-// person chose.
-func (g *Game) named(t *rl.Trajectory, b rollout.Branch) *rl.Trajectory {
-	t.ID = fmt.Sprintf("%s-b%d", cmp.Or(g.Episode.Group, g.Episode.ID), g.kept)
-	t.BranchOf, t.BranchAt = g.Episode.ID, b.At
-	g.kept++
-	if b.Action != nil && len(t.Steps) > b.At {
-		step := &t.Steps[b.At]
-		step.Info = maps.Clone(step.Info)
-		if step.Info == nil {
-			step.Info = map[string]json.RawMessage{}
+// keep passes continuations on, after the recorded episode.
+func (g *Game) keep(all []*rl.Trajectory, branches []rollout.Branch) error {
+	if g.kept == 0 {
+		if err := g.options.Keep(g.Episode); err != nil {
+			return err
 		}
-		step.Info["chosen_by"] = json.RawMessage(`"person"`)
 	}
-	return t
+	for i, t := range all {
+		t.ID = fmt.Sprintf("%s-b%d", g.Episode.Group, g.kept)
+		t.BranchOf, t.BranchAt = g.Episode.ID, branches[i].At
+		if g.kept++; branches[i].Action != nil && len(t.Steps) > t.BranchAt {
+			choose(&t.Steps[t.BranchAt])
+		}
+		if err := g.options.Keep(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose marks that a person chose the action of a step.
+func choose(s *rl.Step) {
+	s.Info = maps.Clone(s.Info)
+	if s.Info == nil {
+		s.Info = map[string]json.RawMessage{}
+	}
+	s.Info["chosen_by"] = json.RawMessage(`"person"`)
 }
 
 // score scores whole episodes, those without a score too. A continuation counts as a separate

@@ -299,8 +299,9 @@ func TestConversation(t *testing.T) {
 	require.Len(t, f.Branches, 3)
 	require.Equal(t, 0.0, f.Branches[0].Success.Mean)
 	require.Greater(t, f.Branches[1].Success.Mean, 0.5)
-	require.Len(t, kept, 300)
-	said := kept[100]
+	require.Len(t, kept, 301)
+	require.Equal(t, lost.ID, kept[0].ID)
+	said := kept[101]
 	require.Equal(t, "walk", said.Messages[said.Steps[step].MessageCount].Content.Text())
 	require.Equal(t, lost.ID, said.BranchOf)
 	require.Equal(t, step, said.BranchAt)
