@@ -219,16 +219,24 @@ func selectEpisodes(c run.SaveConfig, before uint64, all []*rl.Trajectory) []*rl
 	return chosen(keep, all)
 }
 
-// chosen returns the episodes to keep and those that they left, which precede them.
+// chosen returns the episodes to keep and those that they left, which precede them. It keeps the
+// branches of a group whose members are all kept, so that its advantages can be computed again.
 func chosen(keep []bool, all []*rl.Trajectory) (out []*rl.Trajectory) {
-	left := map[string]bool{}
+	left, partly := map[string]bool{}, map[string]bool{}
 	for i := len(all) - 1; i >= 0; i-- {
-		if t := all[i]; keep[i] || left[t.ID] {
-			left[t.BranchOf] = t.BranchOf != ""
+		t := all[i]
+		if keep[i] = keep[i] || left[t.ID]; keep[i] && t.BranchOf != "" {
+			left[t.BranchOf] = true
+		}
+		if t.BranchOf == "" && !keep[i] {
+			partly[t.Group] = true
+		}
+	}
+	for i, t := range all {
+		if keep[i] || t.BranchOf != "" && !partly[t.Group] {
 			out = append(out, t)
 		}
 	}
-	slices.Reverse(out)
 	return out
 }
 

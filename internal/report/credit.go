@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/recheck/explain"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 	"github.com/merit-rl/merit/internal/recheck/graphview"
 )
 
@@ -91,7 +92,7 @@ func credited(dir string, metrics []run.Iteration) ([]episode, *group, error) {
 	if err != nil || len(b.Groups) != 1 {
 		return out, nil, nil // without a group, or with an estimator that needs more than the file has, only the credit
 	}
-	b.Missing = max(0, s.Members-len(chosen))
+	b.Expect(s.Members)
 	return out, explained(b, out), nil
 }
 
@@ -108,7 +109,7 @@ func foremost(kept []*rl.Trajectory, members int) (best []*rl.Trajectory) {
 	}
 	largest := -1.0
 	for _, name := range names {
-		if name == "" || len(groups[name]) < max(members, 2) {
+		if name == "" || recompute.Members(groups[name]) < max(members, 2) {
 			continue
 		}
 		for _, t := range groups[name] {

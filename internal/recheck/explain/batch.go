@@ -31,6 +31,17 @@ type Batch struct {
 	places  map[place]int     // see positions
 }
 
+// Expect sets Missing for groups that have the given number of members in total, without branches.
+func (b *Batch) Expect(members int) {
+	first := map[int32]bool{} // trajectories that are not branches
+	for i, t := range b.Rows.Trajectory {
+		if !b.branch(i) {
+			first[t] = true
+		}
+	}
+	b.Missing = max(0, members-len(first))
+}
+
 // estimate computes Result.
 func (b *Batch) estimate(source string) error {
 	var err error

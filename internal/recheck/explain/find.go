@@ -138,7 +138,7 @@ func findStep(dir, path string, s Settings, c Choice) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Missing = max(0, s.Members-len(b.members))
+	b.Expect(s.Members)
 	row, err := b.choose(path, Choice{Iteration: -1, Trajectory: best.best.trajectory, Step: best.best.step})
 	if err != nil {
 		return nil, err
@@ -165,7 +165,9 @@ func survey(path string, c Choice) (groups []*seen, credited bool, err error) {
 			known[name] = g
 			groups = append(groups, g)
 		}
-		g.members++
+		if t.BranchOf == "" {
+			g.members++
+		}
 		for i := range t.Steps {
 			credited = credited || t.Steps[i].Credit != nil
 			if !c.fits(name, t.ID) || c.Step >= 0 && c.Step != i {

@@ -32,8 +32,12 @@ type Recipe struct {
 	Align    align.Config
 	// Advantage is the estimator; nil for episodes that were only scored.
 	Advantage *advantage.Config
-	// Members is how many trajectories a whole group has.
+	// Members is how many members a whole group has. A run saves all branches of a group whose
+	// members it saves, and may save some branches of others.
 	Members int
+	// Branched says that episodes branched, so that the returns of an incomplete group may depend
+	// on branches that were not saved.
+	Branched bool
 	// Won, if set, counts how often members of a whole group won, from their scores.
 	Won func(members []*rl.Trajectory)
 }
@@ -74,10 +78,10 @@ func Groups(all []*rl.Trajectory, name func(*rl.Trajectory) string) (groups []*r
 // Group recomputes the members of one group, all of them or the saved part, and returns the
 // first difference of each that differs. Moments are the moments of the batch, or nil if they
 // were not saved. For an incomplete group it recomputes only base rewards and returns, besides
-// the results of rewards.
+// the results of rewards; without returns if Branched.
 func (r Recipe) Group(ctx context.Context, members []*rl.Trajectory, moments *advantage.Moments) (Tally, []Difference, error) {
 	tally := Tally{Trajectories: len(members)}
-	whole := len(members) == r.Members
+	whole := Members(members) == r.Members
 	fresh := &rl.Group{Trajectories: blank(members)}
 	evaluations, asked, err := r.evaluate(ctx, members, fresh, whole)
 	if err != nil {
@@ -121,6 +125,16 @@ func (r Recipe) Group(ctx context.Context, members []*rl.Trajectory, moments *ad
 	}
 	tally.Differ = len(found)
 	return tally, found, nil
+}
+
+// Members returns how many trajectories are members of a group, and not branches.
+func Members(all []*rl.Trajectory) (n int) {
+	for _, t := range all {
+		if t.BranchOf == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // blank returns trajectories without the results of rewards.
@@ -204,8 +218,10 @@ func (r Recipe) credit(batch *align.Batch, stored []*rl.Trajectory, whole bool, 
 	for i, s := range batch.Steps {
 		if b := before[i].Credit; b != nil && s.Credit != nil {
 			base, ret := s.Credit.BaseReward, s.Credit.Return
-			*s.Credit = *b
-			s.Credit.BaseReward, s.Credit.Return = base, ret
+			if *s.Credit = *b; !r.Branched || whole {
+				s.Credit.Return = ret
+			}
+			s.Credit.BaseReward = base
 		}
 	}
 	return false, nil

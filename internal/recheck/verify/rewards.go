@@ -32,7 +32,7 @@ type Reward struct {
 // rewards finds the rewards of the run and prepares the recipe. It returns nothing to close if
 // not all rewards can be run again, because the parts of a weighted sum cannot be separated.
 func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []merit.Option) (*merit.Rewards, error) {
-	v.recipe = recompute.Recipe{Indexing: reward.ByAssistant, Align: v.cfg.Align, Members: v.cfg.Rollout.Members}
+	v.recipe = recompute.Recipe{Indexing: reward.ByAssistant, Align: v.cfg.Align, Members: v.cfg.Rollout.Members, Branched: v.cfg.Rollout.Branch.On()}
 	if len(m.Rewards) == 1 {
 		v.recipe.Indexing = reward.StepIndexing(m.Rewards[0].StepIndexing)
 	}

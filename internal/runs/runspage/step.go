@@ -124,7 +124,7 @@ func explainStep(dir string, s explain.Settings, k *kept, trajectory string, ste
 	if err != nil {
 		return nil, err
 	}
-	b.Missing = max(0, s.Members-len(groups[group]))
+	b.Expect(s.Members)
 	row := b.Row(trajectory, step)
 	if row < 0 {
 		return nil, &fault.Error{
