@@ -93,3 +93,41 @@ func TestModuleIsAPlugin(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Refused))
 	require.ErrorContains(t, err, "is a WebAssembly module, and only environments can be modules")
 }
+
+// Promise: environment.module names a module, a Python file or a folder, and everything but a
+// module gets the prefix of the sandbox; a program is refused there.
+func TestModulePaths(t *testing.T) {
+	for module, want := range map[string]string{
+		"maze.wasm": "./maze.wasm", "./maze.py": "sandbox:./maze.py", "../maze": "sandbox:../maze", "/maze.py": "sandbox:/maze.py", "": "name",
+	} {
+		path, is := host.Choice("name", module)
+		require.Equal(t, want, path)
+		require.Equal(t, module != "", is)
+	}
+	for module, wrong := range map[string]bool{"maze.wasm": false, "maze.py": false, "maze": false, "maze.txt": true, "sandbox:maze.sh": true} {
+		var p fault.Problems
+		host.CheckModule(&p, "", "", module)
+		require.Equal(t, wrong, len(p) > 0, module)
+	}
+	folder := t.TempDir()
+	file := filepath.Join(folder, "environment.py")
+	require.NoError(t, os.WriteFile(file, nil, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "plugin.yaml"), []byte("name: maze\ncommand: [environment.py]\n"), 0o600))
+	for path, want := range map[string]string{
+		"sandbox:" + file: file, "sandbox:" + folder: folder, "sandbox:" + folder + "/plugin.yaml": "", "sandbox:" + folder + "/none.py": "",
+	} {
+		found, err := host.Find(path)
+		require.Equal(t, want == "", err != nil, path)
+		if want != "" {
+			require.Equal(t, "sandbox:"+want, found)
+			digest, err := host.Digest(found)
+			require.NoError(t, err)
+			same, err := host.Digest(want)
+			require.NoError(t, err)
+			require.Equal(t, same, digest, "the same pin allows both ways")
+		}
+	}
+	e, err := host.Find("sandbox:environment", folder)
+	require.NoError(t, err)
+	require.Equal(t, "sandbox:"+file, e)
+}

@@ -106,8 +106,9 @@ func (p Plugins) allowed() []string {
 // Environment names the plug-in to play and configures how Merit runs it.
 type Environment struct {
 	host.Program `yaml:",inline"`
-	// Module is the path of an environment that is a WebAssembly module, relative to the
-	// configuration file, instead of Plugin. It runs in the sandbox, without a process: of
+	// Module is the path of an environment that is a WebAssembly module, a Python file, or a
+	// folder whose plugin.yaml starts one of them, relative to the configuration file,
+	// instead of Plugin. It runs in the sandbox, without a process: of
 	// the keys below, only options and slots apply to it, and sandbox limits its fuel and
 	// memory.
 	Module string `yaml:"module,omitempty" json:"module,omitempty"`

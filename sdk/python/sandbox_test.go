@@ -2,6 +2,8 @@ package python_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,7 +15,6 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/testneeds"
-	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
@@ -27,12 +28,6 @@ func sandboxed(t testing.TB, slots int, file string) host.Config {
 	cfg.Path, cfg.Slots = "sandbox:"+file, slots
 	cfg.Sandbox.CacheDir = filepath.Join(filepath.Dir(interpreter.Folder()), "test")
 	return cfg
-}
-
-// Promise: an environment in Python keeps the contract of env.Env in the sandbox.
-func TestSandboxContract(t *testing.T) {
-	cfg := sandboxed(t, 5, filepath.Join("plugin_tests", "corridor.py"))
-	envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) })
 }
 
 // player plays an environment by the names of its actions.
@@ -160,5 +155,56 @@ func TestSandboxRefusals(t *testing.T) {
 		_, native := host.Open(t.Context(), program)
 		require.Equal(t, fault.As(native).Kind, fault.As(err).Kind)
 		require.Equal(t, fault.As(native).Hint, fault.As(err).Hint)
+	}
+}
+
+// Promise: a class with reset and step, which knows nothing of Merit, is an environment: in
+// the sandbox without a line more, and as a program with a call of serve. Both say the same.
+func TestPlainClass(t *testing.T) {
+	walk := filepath.Join(testneeds.Root(), "examples", "walk", "walk.py")
+	inside := player{open(t, sandboxed(t, 2, walk)), t}
+	served := filepath.Join(t.TempDir(), "walk.py")
+	text, err := os.ReadFile(walk)
+	require.NoError(t, err)
+	text = append(text, "\nimport merit_plugin\nmerit_plugin.serve(Walk, name='walk', version='0', summary='Walk out of a corridor.')\n"...)
+	require.NoError(t, os.WriteFile(served, text, 0o600))
+	program := player{open(t, environment(t, 2, served)), t}
+	spec := program.Spec()
+	spec.Snapshots = true
+	require.Equal(t, spec, inside.Spec())
+	require.Equal(t, []int{24}, spec.FeatureShape)
+	require.Equal(t, program.reset(3, 1, 2), inside.reset(3, 1, 2))
+	for over := false; !over; {
+		said := program.step(3, "right")
+		require.Equal(t, said, inside.step(3, "right"))
+		over = slices.Contains(said.Flags, env.Terminated)
+	}
+}
+
+// Promise: other shapes of such a class are understood, and one that says too little is
+// told what is missing.
+func TestPlainShapes(t *testing.T) {
+	for class, want := range map[string]string{
+		"class A:\n  action_space = ['up', 'down']\n  def reset(self): return (0, 1)\n  def step(self, a): return (len(a), 0.5), 1, a == 'down'\n":                            "4,0.500 4,0.500 1 1",
+		"class A:\n  class action_space: n = 2\n  observation_space = 3\n  def reset(self): return 1\n  def step(self, a): return a + 1, 0, False, {'action_mask': [0, 1]}\n": "2 2 0 0",
+		"class A:\n  actions = ('a', 'b')\n  def reset(self, **kw): return {'x': kw['seed'], 'y': [[0.25, 1]]}, {}\n  def step(self, a): return 'said', 1, False, True, {}\n": "said said 1 2",
+		"class A:\n  def reset(self): return 0\n  def step(self, a): return 0, 0, True\n":                                                                                     "A says neither actions nor action_space",
+		"class A:\n  def reset(self): pass\n  def step(self, a): pass\nclass B(A): pass\nclass C(A): pass\n":                                                                  "the file has several classes with reset and step (B, C); call merit_plugin.serve with one of them",
+		"import numpy\n": "No module named 'numpy'",
+	} {
+		file := filepath.Join(t.TempDir(), "a.py")
+		require.NoError(t, os.WriteFile(file, []byte(class), 0o600))
+		e, err := host.Open(t.Context(), sandboxed(t, 1, file))
+		if err != nil {
+			require.ErrorContains(t, err, want, class)
+			continue
+		}
+		p := player{e, t}
+		p.reset(3, 0)
+		b := env.NewBatch(p.Spec())
+		b.Ops[0], b.Actions[0], b.Want = env.Step, 1, env.WantText|env.WantFeatures
+		r := p.exchange(b)
+		require.Equal(t, want, fmt.Sprint(r.Anchor[0], " ", r.Text[0], " ", r.Reward[0], " ", r.Flags[0]), "%s %v", class, r.Events)
+		require.NoError(t, e.Close())
 	}
 }

@@ -17,7 +17,7 @@ type Part struct {
 	// it is the name of the plug-in.
 	Name         string `yaml:"name" json:"name"`
 	host.Program `yaml:",inline"`
-	// Module is the path of a WebAssembly module, instead of Plugin.
+	// Module is the path of what the sandbox runs, instead of Plugin.
 	Module string `yaml:"module,omitempty" json:"module,omitempty"`
 	// Options are the options of the plug-in, as in environment.options.
 	Options map[string]any `yaml:"options" json:"options"`

@@ -23,8 +23,9 @@ func NewCmd(h *console.Host) *cobra.Command {
 		Short:   "List, install, create and check environments and policies",
 		Long: `A plug-in is an environment or a policy in a separate process: an executable file, a
 Python file, or a folder whose plugin.yaml says how to start it. An environment may also
-be a WebAssembly module (.wasm), which runs in the sandbox of rewards instead. Merit's own
-plug-ins are built into merit, which starts itself again for each of them.
+be a WebAssembly module (.wasm), which runs in the sandbox of rewards instead. So does one
+in Python, if its path or name follows sandbox:, as in sandbox:./maze. Merit's own plug-ins
+are built into merit, which starts itself again for each of them.
 
 A configuration names a plug-in by its path (with a slash) or by its name. Merit looks a
 name up in this order: the folders of $MERIT_PLUGINS, the built-in plug-ins, plugins next

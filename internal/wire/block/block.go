@@ -31,7 +31,7 @@ type Turn struct {
 	Reward                               float64
 	Flags                                uint32 // the bits of env.Flag
 	Shown                                uint32 // 1: a Text without bytes is not the anchor
-	Anchor, Text, Features, Mask, Events Span // the size of Events is their number
+	Anchor, Text, Features, Mask, Events Span   // the size of Events is their number
 }
 
 // Event is what a slot reports besides its columns.

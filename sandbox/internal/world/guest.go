@@ -15,6 +15,8 @@ import (
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
@@ -96,6 +98,10 @@ func (g *guest) Input(p []byte) int {
 // start runs what the guest runs before anything else.
 func (g *guest) start(ctx context.Context) error {
 	_, _, err := g.run(ctx, "start", g.module.startBudget(), func() (uint32, *engine.Stop) { return 0, g.player.Start() })
+	var v *result.Verdict
+	if errors.As(err, &v) {
+		return source.Refusal(g.module.name, "the environment cannot be started: "+v.Reason, "correct the environment; name it in plugin to run it as a program, which has all packages, files and the network", nil)
+	}
 	return err
 }
 
@@ -124,6 +130,8 @@ func (g *guest) stopped(stop *engine.Stop, doing string, b engine.Budget) error 
 		key, wall = "sandbox.start_fuel", "sandbox.start_wall_clock"
 	}
 	switch {
+	case stop.Kind == engine.Refused && doing != "start" && fault.As(stop.Err) == nil:
+		return g.fails(fault.Crashed, stop.Err.Error(), "correct the environment")
 	case stop.Kind == engine.Cancelled, stop.Kind == engine.Refused:
 		return stop.Err
 	case stop.Kind == engine.OutOfFuel:

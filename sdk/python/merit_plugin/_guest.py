@@ -8,7 +8,6 @@ directly and reads the Turn in memory. Each slot is a copy of the interpreter.
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import json
 import posix
@@ -21,7 +20,7 @@ from merit_reward import _sandbox as interpreter
 
 from . import _columns as columns
 from . import options as opts
-from ._plain import offers, only, options_of
+from ._plain import offered, only
 from ._slots import _Rows, features, why
 from .environment import SPLITS, Environment, Vector
 from .fault import Fault, Faults, told
@@ -51,13 +50,9 @@ class Offer:
 
 def serve(plugin: type, *, name: str, version: str, summary: str, options: type | None = None) -> None:
     """Offers an environment to the host. Here it returns at once."""
-    options = options or _options(plugin)
+    plugin, options = offered(plugin, options)
     about = {"name": name, "version": version, "summary": summary, "options": json.loads(opts.defaults(options))}
-    Offer.made = Offer(offers(plugin), about, options)
-
-
-def _options(plugin: Any) -> type:
-    return dataclasses.make_dataclass("NoOptions", []) if offers(plugin) is plugin else options_of(plugin)
+    Offer.made = Offer(plugin, about, options)
 
 
 def boot(path: str, name: str) -> None:
@@ -79,9 +74,19 @@ def boot(path: str, name: str) -> None:
         addresses = [id(()), id(interpreter.BUFFER), id(interpreter.ANSWER), id(refusals.PENDING), id(refused), id(ask)]
         hello: Any = ("", addresses, *interpreter._NOTHING[1:])
         hello = (*hello[:7], _addresses(), *hello[8:])
+    except Fault as e:
+        hello = ("; ".join(filter(None, (e.what, e.hint))), *interpreter._NOTHING)
     except BaseException as e:
-        hello = (_words(runner.explain(e)), *interpreter._NOTHING)
+        hello = (_words(runner.explain(_authors(e))), *interpreter._NOTHING)
     interpreter._leave(hello)
+
+
+def _authors(error: BaseException) -> BaseException:
+    """An error without the frames of Merit above those of the author."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(("/merit/", "<frozen ")):
+        tb = tb.tb_next
+    return error.with_traceback(tb)
 
 
 def _addresses() -> dict[str, int]:
@@ -127,7 +132,7 @@ def _configure(said: str) -> str:
     options = opts.decode(offer.options, json.dumps(setup["options"]).encode())
     offer.slot = d = offer.plugin(options, setup["split"])
     actions, width = list(d.actions), features(d)
-    CALLS[:], ARGUMENTS[:] = _calls(d, bool(actions)), [(i, *want) for want in WANTS for i in range(len(actions))] if actions else WANTS
+    CALLS[:], ARGUMENTS[:] = _calls(d, bool(actions), set()), [(i, *want) for want in WANTS for i in range(len(actions))] if actions else WANTS
     SCRATCH[:] = width.to_bytes(4, "little") + len(actions).to_bytes(4, "little") + bytes(TURN_SIZE + EVENT * columns.MAX_EVENTS + 4 * width + len(actions))
     spec = {"actions": actions, "feature_shape": list(d.feature_shape), "max_steps": d.max_steps, "system": d.system, "tasks": d.tasks}
     if d.tools:
@@ -142,10 +147,10 @@ def _render(_said: str) -> str:
     return str(_offer().slot.render())
 
 
-def _calls(environment: Any, chosen: bool) -> list[Callable]:
+def _calls(environment: Any, chosen: bool, mourned: set) -> list[Callable]:
     """The functions of a slot, which never raise."""
     turn, renew, buffer, request = TURN, TURN.__init__, interpreter.BUFFER, interpreter._request  # type: ignore[misc]
-    on_reset, on_step, mourned, whole = environment.reset, environment.step, set(), int.from_bytes  # type: ignore[var-annotated]
+    on_reset, on_step, whole = environment.reset, environment.step, int.from_bytes
 
     def reset(wants_text: bool, wants_features: bool) -> None:
         try:

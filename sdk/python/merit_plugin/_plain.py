@@ -6,14 +6,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import random
-from math import isfinite
-from typing import Any, Callable, Iterator
+from math import prod
+from typing import Any, Callable
 
 from .environment import SPLITS, Described, Environment
 from .fault import Fault
 from .policy import Policy
 
-DECIMALS = 3  # of numbers in an anchor, as merit_plugin.gymnasium has them
+FLOATS = {float}
 NEEDED = ("reset", "step")
 
 
@@ -32,13 +32,15 @@ class Plain(Environment):
             given["split"] = split
         self.env = env = type(self).made(**given)
         self.actions, self._act = _actions(env)
+        self._masks = getattr(env, "action_masks", None)
         self._of = _size(getattr(env, "observation_space", None))
         for name in ("max_steps", "system", "tools", "tasks"):
             setattr(self, name, getattr(env, name, getattr(Environment, name)))
-        self.feature_shape = tuple(getattr(env, "feature_shape", ()) or _shape(self._begin(0), self._of))
+        shape = (self._of,) if self._of else _shape(_pair(self._begin(0))[0])
+        self.feature_shape, self._depth = tuple(getattr(env, "feature_shape", ()) or shape), 0 if self._of else len(shape)
 
     def reset(self, seed: int, turn: Any) -> None:
-        self._show(self._begin(seed), turn)
+        self._show(*_pair(self._begin(seed)), turn)
 
     def step(self, action: Any, turn: Any) -> None:
         said = self.env.step(self._act(action))
@@ -46,7 +48,7 @@ class Plain(Environment):
             raise TypeError("step returns (observation, reward, terminated, truncated, info)")
         seen, turn.reward, turn.terminated = said[0], float(said[1]), bool(said[2])
         turn.truncated = len(said) == 5 and bool(said[3]) and not turn.terminated
-        self._show((seen, said[-1] if len(said) > 3 else None), turn)
+        self._show(seen, said[-1] if len(said) > 3 else None, turn)
 
     def _begin(self, seed: int) -> Any:
         seed = len(SPLITS) * seed + SPLITS.index(self.split)
@@ -55,12 +57,18 @@ class Plain(Environment):
         random.seed(seed)
         return self.env.reset()
 
-    def _show(self, said: Any, turn: Any) -> None:
-        seen, info = _pair(said)
-        turn.anchor = _text(seen)
-        if turn.wants_features and self.feature_shape:
-            turn.features = _features(seen, self._of)
-        turn.mask = info.get("action_mask")
+    def _show(self, seen: Any, info: Any, turn: Any) -> None:
+        if self._depth:  # numbers, row by row
+            for _ in range(self._depth - 1):
+                seen = [part for row in seen for part in row]
+            turn.anchor, turn.features = _row(seen), seen
+        else:
+            turn.anchor = _text(seen)
+            if self._of and turn.wants_features:
+                turn.features = [float(i == seen) for i in range(self._of)]
+        turn.mask = info.get("action_mask") if isinstance(info, dict) else None
+        if turn.mask is None and self._masks is not None:
+            turn.mask = self._masks()
 
     def close(self) -> None:
         if callable(close := getattr(self.env, "close", None)):
@@ -77,6 +85,12 @@ def offers(plugin: Any) -> type:
     if callable(getattr(plugin, "render", None)):
         members["render"] = _render
     return type(plugin.__name__, (Plain,), members)
+
+
+def offered(plugin: Any, options: type | None) -> tuple[type, type]:
+    """What a file serves, and its options."""
+    of = offers(plugin)
+    return of, options or (dataclasses.make_dataclass("NoOptions", []) if of is plugin else options_of(plugin))
 
 
 def options_of(plugin: type) -> type:
@@ -128,9 +142,10 @@ def _size(space: Any) -> int:
 
 def _actions(env: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
     """The names of the actions, and what the class calls the one of an index."""
-    if (names := getattr(env, "actions", None)) and isinstance(names, (list, tuple)) and all(type(n) is str for n in names):
+    names = getattr(env, "actions", None)
+    if isinstance(names, (list, tuple)) and all(type(n) is str for n in names):
         return tuple(names), lambda action: action
-    space = getattr(env, "action_space", None) or names
+    space = getattr(env, "action_space", names)
     if n := _size(space):
         first = int(getattr(space, "start", 0))
         return tuple(str(first + i) for i in range(n)), lambda action: first + action
@@ -138,7 +153,10 @@ def _actions(env: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
         return tuple(map(str, space)), [*space.values()].__getitem__
     if isinstance(space, (list, tuple, range)):
         return tuple(map(str, space)), [*space].__getitem__
-    return (), lambda action: action
+    raise Fault(
+        f"{type(env).__name__} says neither actions nor action_space", kind="refused",
+        hint='add actions = ("left", "right"), or actions = () if an action is a text',
+    )
 
 
 def _pair(said: Any) -> tuple[Any, dict]:
@@ -148,41 +166,34 @@ def _pair(said: Any) -> tuple[Any, dict]:
     return said, {}
 
 
-def _leaves(seen: Any) -> Iterator[Any]:
-    if isinstance(seen, (list, tuple)):
-        for part in seen:
-            yield from _leaves(part)
-    else:
-        yield seen
+def _row(numbers: Any) -> str:
+    """Numbers as text: equal if they are equal when they are rounded."""
+    kinds = {*map(type, numbers)}
+    if kinds == FLOATS:
+        return ("%.3f," * len(numbers) % tuple(numbers))[:-1].replace("-0.000", "0.000")
+    return ",".join(map(_number, numbers) if float in kinds else map(str, numbers))
+
+
+def _number(n: Any) -> str:
+    return ("%.3f" % n).replace("-0.000", "0.000") if isinstance(n, float) else str(n)
 
 
 def _text(seen: Any) -> str:
-    if isinstance(seen, str):
-        return seen
     if isinstance(seen, dict):
         return ";".join(f"{key}={_text(part)}" for key, part in seen.items())
-    return ",".join(f"{part + 0.0:.{DECIMALS}f}" if isinstance(part, float) and isfinite(part) else str(part) for part in _leaves(seen))
+    if isinstance(seen, (list, tuple)):
+        return ",".join(map(_text, seen))
+    return _number(seen)
 
 
-def _features(seen: Any, of: int) -> list[float]:
-    if of:
-        return [float(i == seen) for i in range(of)]
-    return [float(part) for part in _leaves(seen)]
-
-
-def _shape(said: Any, of: int) -> tuple[int, ...]:
-    """The shape of the features: none for texts, dicts, and a number without a space."""
-    seen, _ = _pair(said)
-    if of:
-        return (of,)
-    if not isinstance(seen, (list, tuple)) or not all(isinstance(part, (int, float)) for part in _leaves(seen)):
-        return ()
-    shape = []
-    while isinstance(seen, (list, tuple)):
-        shape.append(len(seen))
-        seen = seen[0] if seen else None
-    values = sum(1 for _ in _leaves(_pair(said)[0]))
-    count = 1
-    for n in shape:
-        count *= n
-    return tuple(shape) if count == values else (values,)
+def _shape(seen: Any) -> tuple[int, ...]:
+    """The shape of nested rows of numbers; none for anything else."""
+    shape, row = [], seen
+    while isinstance(row, (list, tuple)) and row:
+        shape.append(len(row))
+        row = row[0]
+    for _ in shape[1:]:
+        if not all(isinstance(row, (list, tuple)) for row in seen):
+            return ()
+        seen = [part for row in seen for part in row]
+    return tuple(shape) if shape and len(seen) == prod(shape) and all(isinstance(n, (int, float)) for n in seen) else ()

@@ -30,12 +30,14 @@ if os.environ.get(COOKIE[0]) == COOKIE[1]:
 
 def serve(plugin: type, *, name: str, version: str, summary: str, options: type | None = None) -> None:
     """Offers an Environment, a Vector or a Policy to the host that started this
-    process, and returns when the host is done. Options is a dataclass whose fields
-    all have defaults."""
+    process, and returns when the host is done. A class with reset and step, as in
+    Gymnasium, is an environment too. Options is a dataclass whose fields all have
+    defaults; without it, those of such a class are its arguments."""
     from . import _wire
+    from ._plain import offered
     from .policy import Policy
 
-    options = options or _none()
+    plugin, options = offered(plugin, options)
     described = _wire.description(name, version, summary, options)
     if _handshake is None:
         sys.exit(_misused(f"{name} {version} is a plug-in of Merit: {summary}\nIt is started by merit, not by hand.\n"
@@ -154,9 +156,3 @@ def _leave_with_parent(parent: int) -> None:
 def _misused(text: str) -> int:
     print(text, file=sys.stderr)
     return MISUSE
-
-
-def _none() -> type:
-    import dataclasses
-
-    return dataclasses.make_dataclass("NoOptions", [])

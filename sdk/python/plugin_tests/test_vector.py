@@ -77,7 +77,7 @@ class Gymnasium(unittest.TestCase):
 
         kind = gymnasium.Together if vector else gymnasium.Single
         cls = gymnasium.wrapped(kind, gymnasium.Wrapping(gymnasium.maker(make, vector) if isinstance(make, str) else make, **said))
-        return (_vector if vector else _slots).Slots(cls, options or merit_plugin._process._none()(), "train", slots)
+        return (_vector if vector else _slots).Slots(cls, options or merit_plugin._plain.offered(cls, None)[1](), "train", slots)
 
     # Promise: spaces become actions, anchors and features; an id alone is enough.
     def test_spaces(self):
