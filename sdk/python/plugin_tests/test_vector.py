@@ -8,6 +8,7 @@ from pathlib import Path
 from exchange import RESET, SKIP, STEP, ask
 
 import merit_plugin
+import merit_plugin._plain
 from merit_plugin._proto import environment_pb2
 
 sys.path.append(str(Path(__file__).parent.parent / "bench"))
