@@ -132,7 +132,7 @@ func (w *worker) follow(ctx context.Context, s *slot, i int) {
 func (s *slot) repeat(spec *env.Spec, batch *env.Batch, i int) {
 	step := &s.job.branch.From.Steps[s.repeated]
 	if s.held = step.Held; !s.held {
-		batch.Ops[i], batch.Actions[i], batch.Texts[i] = env.Step, 0, step.Action.Text
+		batch.Ops[i], batch.Actions[i] = env.Step, 0
 		switch {
 		case len(spec.Actions) > 0 && step.Action.Kind != rl.ActionChoice: // a text that names one
 			batch.Actions[i] = int32(max(0, slices.Index(spec.Actions, step.Action.Text)))
@@ -140,6 +140,8 @@ func (s *slot) repeat(spec *env.Spec, batch *env.Batch, i int) {
 			batch.Actions[i] = int32(min(max(0, step.Action.Choice), len(spec.Actions)-1))
 		case step.Action.Kind == rl.ActionTool:
 			batch.Texts[i] = toolText(step.Action.ToolCalls)
+		default:
+			batch.Texts[i] = step.Action.Text
 		}
 	}
 }

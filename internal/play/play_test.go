@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -137,7 +139,7 @@ func session(t *testing.T, p path, workers, slots int) *merit.Session {
 // record returns an episode of 40 that ended in the pit, and one that arrived.
 func record(t *testing.T, s *merit.Session, p policy.Policy) (lost, won *rl.Trajectory) {
 	_, err := s.Rollout(t.Context(), merit.RolloutOptions{Policy: p}, func(e *rl.Trajectory) error {
-		if e.Evaluation.Score == 0 && e.Steps[len(e.Steps)-1].Anchor == fmt.Sprintf("cell 3, step %d, lost true", len(e.Steps)-1) {
+		if e.Evaluation.Score == 0 && in(&e.Steps[len(e.Steps)-1], "cell 3, ", "lost true") {
 			lost = e
 		} else if e.Evaluation.Score == 1 {
 			won = e
@@ -157,10 +159,15 @@ func player(t *testing.T, s *merit.Session, p policy.Policy, keep func(*rl.Traje
 	return g
 }
 
+// in reports whether the state before a step begins and ends with these texts.
+func in(s *rl.Step, begin, end string) bool {
+	return strings.HasPrefix(s.Anchor, begin) && strings.HasSuffix(s.Anchor, end)
+}
+
 // pitStep returns the step at which an episode jumped into the pit.
 func pitStep(t *testing.T, e *rl.Trajectory) int {
 	for i := range e.Steps {
-		if s := &e.Steps[i]; s.Anchor == fmt.Sprintf("cell 3, step %d, lost false", i) && play.Action(s) == "jump" {
+		if s := &e.Steps[i]; in(s, "cell 3, ", "lost false") && play.Action(s) == "jump" {
 			return i
 		}
 	}
@@ -274,6 +281,40 @@ func TestRefused(t *testing.T) {
 	_, err = g.Fork(t.Context(), 2, []string{"fly"})
 	require.ErrorContains(t, err, `the action "fly" is not available`)
 	require.Contains(t, fault.As(err).Hint, `"walk" "jump"`)
+}
+
+// mumbler is a language model that plays by name, and sometimes answers without an action.
+type mumbler struct{ jumper }
+
+func (m mumbler) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
+	if err := m.jumper.Act(ctx, observations, decisions); err != nil {
+		return err
+	}
+	for i, o := range observations {
+		raw := o.Actions[decisions[i].Action.Choice]
+		if o.Seed.Child(1).Uniform() < 0.2 {
+			raw = "hm"
+		}
+		decisions[i] = policy.Decision{Raw: raw}
+	}
+	return nil
+}
+
+// Promise: answers without an action are repeated too, with what the model is told about them.
+func TestAnswersWithoutAnAction(t *testing.T) {
+	for _, explains := range []bool{false, true} {
+		s := session(t, path{pit: 3}, 1, 8)
+		s.Config.Rollout.Action.Explain = explains
+		lost, _ := record(t, s, mumbler{})
+		held := slices.IndexFunc(lost.Steps, func(s rl.Step) bool { return s.Held })
+		require.GreaterOrEqual(t, held, 0)
+		g, err := player(t, s, mumbler{}, nil).Open(t.Context(), lost)
+		require.NoError(t, err)
+		c, err := g.Curve(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, pitStep(t, lost), c.Lost.Step)
+		require.Equal(t, 0.0, c.Points[held].Change.Mean, "an answer without an action changes nothing but the time left")
+	}
 }
 
 // Promise: in a conversation, the policy continues from the recorded messages and tokens, and
