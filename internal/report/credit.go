@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/recheck/explain"
-	"github.com/merit-rl/merit/internal/recheck/recompute"
 	"github.com/merit-rl/merit/internal/recheck/graphview"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
 // Limits of the explanation of a group; the rest is shown with its credit only.

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/merit-rl/merit/core/advantage"
 )
@@ -121,7 +120,7 @@ func (b *Batch) againstOtherActions(row int) *Term {
 	if b.branch(row) || b.Rows.LogProb == nil || len(b.ways(row)) < 2 {
 		return nil
 	}
-	p := math.Exp(min(b.Rows.LogProb[row], 0))
+	p := b.likelihood(row)
 	t := &Term{Of: b.Result.Return[row], Divisor: 1 / (1 - p), Value: b.Result.Step[row]}
 	t.N, t.Mean = len(b.ways(row))-1, b.Result.Value[row]
 	t.Rule = fmt.Sprintf("minus the mean return of the branches, which took other actions: %d; times 1 − p = 1 − %s", t.N, Number(p))

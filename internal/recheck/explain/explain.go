@@ -50,19 +50,23 @@ func (b *Batch) explain(row int) *Explanation {
 	return e
 }
 
-// explainMembers returns the members with their scores.
-func (b *Batch) explainMembers() []Member {
-	all := make([]Member, len(b.members))
-	copy(all, b.members)
+// explainMembers returns the members with their scores. A branch is one only if it left at step 0,
+// so that it has the first step for itself.
+func (b *Batch) explainMembers() (all []Member) {
 	for i, t := range b.Rows.Trajectory {
-		if b.Rows.Step[i] == 0 && b.member(i) >= 0 {
+		if b.Rows.Step[i] != 0 || b.owner(i) != i {
+			continue
+		}
+		m := b.members[t]
+		if b.member(i) >= 0 {
 			score := b.Rows.Score[i]
-			all[t].Score = &score
+			m.Score = &score
 			if b.episodeTerm(i) != nil || b.Config.Estimator == "gdpo" {
 				a := b.Result.Episode[i]
-				all[t].Advantage = &a
+				m.Advantage = &a
 			}
 		}
+		all = append(all, m)
 	}
 	return all
 }

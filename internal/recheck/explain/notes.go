@@ -21,6 +21,7 @@ func notes(e *Explanation) (all []string) {
 	if lost > 0 {
 		note("%d of %d members have no score: they do not count in means and deviations, and their steps get advantage 0 and weight 0; no score is not the score 0", lost, len(e.Members))
 	}
+	all = append(all, branchNotes(e)...)
 	if !e.Scored {
 		note("the trajectory of this step has no score: the learner ignores it")
 		return all
@@ -43,6 +44,27 @@ func notes(e *Explanation) (all []string) {
 	}
 	if e.Config.Estimator == "flow_grpo" {
 		note("the weight of the step in the loss is one over the length of its trajectory, scaled to a mean of 1")
+	}
+	return all
+}
+
+// branchNotes returns remarks on branches.
+func branchNotes(e *Explanation) (all []string) {
+	t := e.Tree
+	if t == nil {
+		return nil
+	}
+	if t.CopyOf != "" {
+		all = append(all, fmt.Sprintf("the step is a copy of step %d of %s: the numbers are those of that step, and the learner skips the copy", e.Step, t.CopyOf))
+	}
+	later := 0
+	for _, l := range t.Left {
+		if l.Step > e.Step {
+			later += l.Branches
+		}
+	}
+	if later > 0 {
+		all = append(all, fmt.Sprintf("%d branches leave the episode after this step: G and the score are means over all that follow", later))
 	}
 	return all
 }

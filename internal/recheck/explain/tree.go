@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/merit-rl/merit/core/rl"
+import (
+	"math"
+
+	"github.com/merit-rl/merit/core/rl"
+)
 
 // Tree is the part of the branches of a group around a step: how its state was played on, and
 // where the step's episode and its branches left others.
@@ -12,8 +16,9 @@ type Tree struct {
 	CopyOf string `json:"copy_of,omitempty"`
 	State  string `json:"state,omitempty"` // what the policy saw, or the key of the state
 	Ways   []Way  `json:"ways"`            // the ways on from the state of the step; the first was played before the others
-	// Value is the mean return of the ways on: what the state is worth to the step before.
+	// Value is what the state is worth to the step before, and Rule how it was computed.
 	Value float64 `json:"value"`
+	Rule  string  `json:"rule"`
 	// Left are the other states at which the step's episode was left.
 	Left []Left `json:"left,omitempty"`
 }
@@ -54,20 +59,44 @@ func (b *Batch) tree(row int) *Tree {
 	if own != row {
 		t.CopyOf = b.members[b.Rows.Trajectory[own]].Trajectory
 	}
-	sum, n := 0.0, 0
 	for _, i := range b.played(state) {
-		w := b.wayOn(i, state, own)
-		if t.Ways = append(t.Ways, w); w.Score != nil {
-			sum, n = sum+w.Return, n+1
-		}
+		t.Ways = append(t.Ways, b.wayOn(i, state, own))
 	}
-	if n > 0 {
-		t.Value = sum / float64(n)
-	}
+	t.value(b.likelihood(state))
 	if len(t.Ways) < 2 && t.Of == nil && len(t.Left) == 0 {
 		return nil
 	}
 	return t
+}
+
+// value computes Value: the mean G of the ways with a score. With a likelihood p, that of the first
+// way, it counts with p, and all others together with the rest.
+func (t *Tree) value(p float64) {
+	sum, n := 0.0, 0.0
+	for _, w := range t.Ways[1:] {
+		if w.Score != nil {
+			sum, n = sum+w.Return, n+1
+		}
+	}
+	first := t.Ways[0]
+	switch t.Rule = "the mean of G"; {
+	case first.Score == nil && n > 0:
+		t.Value = sum / n
+	case first.Score == nil:
+	case n > 0 && p >= 0:
+		t.Value, t.Rule = p*first.Return+(1-p)*sum/n, "p G of the first + (1 − p) mean G of the others, p = "+Number(p)
+	default:
+		t.Value = (first.Return + sum) / (n + 1)
+	}
+}
+
+// likelihood returns the probability of the action of a row for counterfactual, which weighs by it,
+// and −1 for other estimators.
+func (b *Batch) likelihood(row int) float64 {
+	if b.Config.Estimator != "counterfactual" || b.Rows.LogProb == nil {
+		return -1
+	}
+	return math.Exp(min(b.Rows.LogProb[row], 0))
 }
 
 // played returns the first own rows of all episodes that went on from a state, scored or not: the

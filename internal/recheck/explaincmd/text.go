@@ -25,6 +25,7 @@ type printer struct {
 func (p *printer) text(e *explain.Explanation) string {
 	p.head(e)
 	p.messages(e)
+	p.tree(e)
 	p.members(e)
 	p.state(e)
 	p.parts(e)
@@ -78,6 +79,72 @@ func (p *printer) messages(e *explain.Explanation) {
 		for _, c := range m.ToolCalls {
 			p.line("    %s", p.style.Yellow(p.short(c.Function.Name+"("+c.Function.Arguments+")", 1)))
 		}
+	}
+}
+
+// tree prints how the state of the step was played on.
+func (p *printer) tree(e *explain.Explanation) {
+	t := e.Tree
+	if t == nil {
+		return
+	}
+	if t.Of != nil {
+		p.line("%s left %s at step %d", terminal.Clean(e.Trajectory), terminal.Clean(*t.Of), t.At)
+	}
+	if len(t.Ways) > 1 {
+		p.title("the state was played on %d times: it is worth %s, %s", len(t.Ways), explain.Number(t.Value), t.Rule)
+		p.block("    ", t.State)
+	}
+	for i := range t.Ways {
+		if len(t.Ways) > 1 && (i < shortPeers || p.full || t.Ways[i].Self) {
+			p.way(&t.Ways[i], i+1 == len(t.Ways))
+		}
+	}
+	if hidden := len(t.Ways) - shortPeers; hidden > 0 && !p.full {
+		p.line("%s", p.style.Dim(fmt.Sprintf("… %d more (--full)", hidden)))
+	}
+	var left []string
+	for _, l := range t.Left {
+		left = append(left, fmt.Sprintf("%d (%d)", l.Step, l.Branches))
+	}
+	if len(left) > 0 {
+		p.line("%s", p.style.Dim("other states of the episode with branches: step "+strings.Join(left, ", ")))
+	}
+}
+
+// way prints one of the ways on from a state, and what followed its action.
+func (p *printer) way(w *explain.Way, last bool) {
+	mark, bar := "├─", "│ "
+	if last {
+		mark, bar = "└─", "  "
+	}
+	facts := []string{p.style.Bold(p.short(w.Action, 1)), terminal.Clean(w.Trajectory), fmt.Sprintf("%d steps", w.Steps)}
+	if w.Score == nil {
+		facts = append(facts, "no score: "+w.Outcome)
+	} else {
+		facts = append(facts, "score "+explain.Number(*w.Score))
+		if w.Later > 0 {
+			facts = append(facts, fmt.Sprintf("with its later branches %s", explain.Number(w.Mean)))
+		}
+		facts = append(facts, "G "+explain.Number(w.Return))
+		if w.Learned {
+			facts = append(facts, "A "+p.signed(w.Advantage))
+		} else {
+			facts = append(facts, "evidence only")
+		}
+	}
+	if w.Self {
+		facts = append(facts, "← this one")
+	}
+	p.line("  %s %s", mark, strings.Join(facts, "  "))
+	p.block("  "+bar+"   ", w.State)
+}
+
+// block prints a text with the same beginning, which ends in two spaces, in each line: cleaned
+// texts begin later lines with two.
+func (p *printer) block(begin, text string) {
+	if text != "" {
+		p.line("%s%s", begin, strings.ReplaceAll(p.short(text, shortLines), "\n", "\n"+strings.TrimSuffix(begin, "  ")))
 	}
 }
 
