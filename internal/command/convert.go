@@ -20,7 +20,7 @@ type convertOptions struct {
 	Columns []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
 	SkipBad bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 
-	Prefixes bool `flag:"prefixes" usage:"write each conversation up to every answer, so that a reward can score the steps on the way"`
+	Prefixes bool `flag:"prefixes" usage:"one row up to each answer of a conversation, so that a reward can score the steps on the way"`
 }
 
 func newConvertCmd(h *console.Host) *cobra.Command {

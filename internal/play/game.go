@@ -304,7 +304,8 @@ func (g *Game) keep(all []*rl.Trajectory, branches []rollout.Branch) error {
 	for i, t := range all {
 		t.ID = fmt.Sprintf("%s-b%d", g.Episode.Group, g.kept)
 		t.BranchOf, t.BranchAt = g.Episode.ID, branches[i].At
-		if g.kept++; branches[i].Action != nil && len(t.Steps) > t.BranchAt {
+		taken := branches[i].Action
+		if g.kept++; taken != nil && taken != &g.Episode.Steps[t.BranchAt].Action && len(t.Steps) > t.BranchAt {
 			choose(&t.Steps[t.BranchAt])
 		}
 		if err := g.options.Keep(t); err != nil {
