@@ -187,15 +187,16 @@ func TestWhereEpisodesBranch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 3, 4}, got, "one action leaves nothing to choose")
 
-	_, _, err = func() ([]*rl.Group, Stats, error) {
-		c, err := New(branching("value", nil), (&script{slots: 4}).Open, dice{})
+	for where, what := range map[string]string{"value": "is value, but the policy estimates none", "entropy": "is entropy, but the policy reports none"} {
+		silent := dice{change: func(_ policy.Observation, d *policy.Decision) { d.Entropy = 0 }}
+		c, err := New(branching(where, nil), (&script{slots: 4}).Open, silent)
 		require.NoError(t, err)
-		defer c.Close()
 		with := plan
 		with.Branch = true
-		return c.Collect(t.Context(), with, nil)
-	}()
-	require.ErrorContains(t, err, "rollout.branch.where")
+		_, _, err = c.Collect(t.Context(), with, nil)
+		require.ErrorContains(t, err, "rollout.branch.where: "+what)
+		require.NoError(t, c.Close())
+	}
 }
 
 // Promise: with other_action, a branch begins with another action than the episode did, and has

@@ -50,6 +50,9 @@ func (c BranchConfig) On() bool { return c.Where != branchNowhere && c.Where != 
 // grow plays the branches of groups and adds them. A round is all branches that surely fit the limit
 // of their group; the next round uses what they left.
 func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, stats *Stats, onProgress func(Progress)) error {
+	if c.cfg.Branch.Where == branchEntropy && !uncertain(groups) {
+		return misplaced("entropy, but the policy reports none", "set rollout.branch.where to every or random")
+	}
 	crowns := make([]crown, len(groups))
 	for i, g := range groups {
 		crowns[i] = newCrown(c.cfg.Branch, i, g)
@@ -81,6 +84,26 @@ func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, sta
 		}
 	}
 	return nil
+}
+
+// uncertain reports whether the policy says for any step how uncertain it was.
+func uncertain(groups []*rl.Group) bool {
+	steps := 0
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			for k := range t.Steps {
+				if steps++; t.Steps[k].Entropy != 0 {
+					return true
+				}
+			}
+		}
+	}
+	return steps == 0
+}
+
+// misplaced is the error of rollout.branch.where for a policy that it does not suit.
+func misplaced(what, hint string) error {
+	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.branch.where", What: "is " + what, Hint: hint}
 }
 
 // crown is the branches of a group.
@@ -154,10 +177,7 @@ func (c BranchConfig) points(t *rl.Trajectory, seed rl.Seed) ([]int, error) {
 		weight = func(k int) float64 { return t.Steps[k].Entropy }
 	case branchValue:
 		if len(t.Steps) > 0 && t.Steps[0].Value == nil {
-			return nil, &fault.Error{
-				Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.branch.where", What: "is value, but the policy estimates no values",
-				Hint: "set policy.value_head: true, or rollout.branch.where: entropy",
-			}
+			return nil, misplaced("value, but the policy estimates none", "set policy.value_head: true, or rollout.branch.where: entropy")
 		}
 		weight = func(k int) float64 { return math.Abs(*t.Steps[k].Value - *t.Steps[k-1].Value) }
 	case branchRandom:
