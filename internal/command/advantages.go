@@ -24,7 +24,7 @@ type advantagesOptions struct {
 	cfg  advantage.Config
 }
 
-func newAdvantagesCmd(h *console.Host, measure *cobra.Command) *cobra.Command {
+func newAdvantagesCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	o := &advantagesOptions{host: h, cfg: advantage.Default(), Out: "-", In: "-"}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "advantages",
@@ -38,7 +38,7 @@ Estimators:
 		Example: "  merit advantages --in rows.jsonl --out advantages.jsonl\n  merit advantages --estimator grpo --normalization mean_std_norm < rows.jsonl",
 		RunE:    o.run,
 	}, o)
-	cmd.AddCommand(measure)
+	cmd.AddCommand(more...)
 	f := cmd.Flags()
 	c := &o.cfg
 	f.StringVar(&c.Estimator, "estimator", c.Estimator, "the estimator that computes the advantages")

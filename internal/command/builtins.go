@@ -44,7 +44,7 @@ func groups(h *console.Host) []group {
 			newEvalCmd(h),
 			rubriccmd.NewCmd(h),
 			judgecmd.NewCmd(h),
-			newAdvantagesCmd(h, creditcmd.NewCmd(h)),
+			newAdvantagesCmd(h, creditcmd.NewCmd(h), runscmd.NewExactCmd(h)),
 			newConvertCmd(h),
 		}},
 		{"Train and measure:", []*cobra.Command{
