@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 )
 
@@ -75,7 +76,7 @@ func (c *Config) priced() []Reward {
 }
 
 // PlayConfig returns a configuration without a file, made of overrides of the
-// form key.path=value, for a program that only plays.
+// form key.path=value, for a program that does not train: each section is checked by itself.
 func PlayConfig(overrides ...string) (*Config, error) {
-	return parse("", nil, "", overrides, func(c *Config) []error { return c.problems(false, false) })
+	return parse("", nil, "", overrides, func(c *Config) []error { return fault.Validate(c) })
 }

@@ -47,6 +47,9 @@ func (p *Printer) head(b *strings.Builder, t *rl.Trajectory) {
 	if t.Group != "" {
 		facts = append(facts, "group "+terminal.Clean(t.Group))
 	}
+	if t.BranchOf != "" {
+		facts = append(facts, fmt.Sprintf("leaves %s at step %d", terminal.Clean(t.BranchOf), t.BranchAt))
+	}
 	if len(t.Steps) > 0 {
 		facts = append(facts, fmt.Sprintf("%d steps", len(t.Steps)))
 	}
@@ -75,10 +78,14 @@ func (p *Printer) outcome(t *rl.Trajectory) string {
 	return p.Style.Green(fmt.Sprintf("score %.4g", t.Evaluation.Score))
 }
 
-// steps prints each step as the policy saw it.
+// steps prints each step as the policy saw it; of a branch, its own ones.
 func (p *Printer) steps(b *strings.Builder, t *rl.Trajectory) {
-	seen := 0
-	for i := range t.Steps {
+	seen, first := 0, 0
+	if t.BranchOf != "" && t.BranchAt > 0 && t.BranchAt < len(t.Steps) {
+		first = t.BranchAt
+		seen = max(0, t.Steps[first].MessageCount-1)
+	}
+	for i := first; i < len(t.Steps); i++ {
 		s := &t.Steps[i]
 		fmt.Fprintf(b, "%s\n", p.Style.Dim(fmt.Sprintf("step %d", s.Index)))
 		count := min(s.MessageCount, len(t.Messages))

@@ -33,13 +33,14 @@ type Batch struct {
 
 // Expect sets Missing for groups that have the given number of members in total, without branches.
 func (b *Batch) Expect(members int) {
-	first := map[int32]bool{} // trajectories that are not branches
-	for i, t := range b.Rows.Trajectory {
-		if !b.branch(i) {
-			first[t] = true
+	found := len(b.members)
+	for t := range b.members {
+		i, played := b.positions()[place{int32(t), 0}]
+		if played && b.branch(i) || !played && b.origin != nil && b.origin[t].BranchOf != "" {
+			found--
 		}
 	}
-	b.Missing = max(0, members-len(first))
+	b.Missing = max(0, members-found)
 }
 
 // estimate computes Result.

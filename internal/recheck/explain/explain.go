@@ -53,12 +53,12 @@ func (b *Batch) explain(row int) *Explanation {
 // explainMembers returns the members with their scores. A branch is one only if it left at step 0,
 // so that it has the first step for itself.
 func (b *Batch) explainMembers() (all []Member) {
-	for i, t := range b.Rows.Trajectory {
-		if b.Rows.Step[i] != 0 || b.owner(i) != i {
+	for t, m := range b.members {
+		i, played := b.positions()[place{int32(t), 0}]
+		if played && b.owner(i) != i || !played && b.origin != nil && b.origin[t].BranchOf != "" {
 			continue
 		}
-		m := b.members[t]
-		if b.member(i) >= 0 {
+		if played && b.member(i) >= 0 {
 			score := b.Rows.Score[i]
 			m.Score = &score
 			if b.episodeTerm(i) != nil || b.Config.Estimator == "gdpo" {

@@ -92,6 +92,9 @@ func (o *rolloutOptions) report(played *merit.Rollout) error {
 	}
 	var t terminal.Table
 	t.Add("episodes", strconv.Itoa(played.Episodes))
+	if played.Branches > 0 {
+		t.Add("branches", strconv.Itoa(played.Branches))
+	}
 	t.Add("steps", strconv.Itoa(played.Steps))
 	for _, stop := range slices.Sorted(maps.Keys(played.Stops)) {
 		t.Add(stop, strconv.Itoa(played.Stops[stop]))

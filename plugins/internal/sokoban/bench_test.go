@@ -63,7 +63,7 @@ func BenchmarkOptimum(b *testing.B) {
 				require.NoError(b, err)
 				b.StartTimer()
 				for seed := range uint64(100) {
-					l, err := src.Level(seed)
+					l, err := src.Level(seed, &level{})
 					require.NoError(b, err)
 					known += min(l.optimum, 1)
 				}
@@ -83,7 +83,7 @@ func BenchmarkLevel(b *testing.B) {
 			src, err := newSource(o, plugin.Train)
 			require.NoError(b, err)
 			for i := 0; b.Loop(); i++ {
-				_, err := src.Level(uint64(i))
+				_, err := src.Level(uint64(i), &level{})
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "levels/s")

@@ -25,8 +25,14 @@ type environment struct {
 	source source
 	view   observe.View
 	levels map[uint64]*level
-	oldest []uint64 // seeds of levels, a ring
+	kept   []kept // of levels, a ring with the memory of all: in a module, each allocation dirties pages
 	turn   int
+}
+
+// kept is a level and the seed that it is kept for.
+type kept struct {
+	seed uint64
+	level
 }
 
 func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
@@ -34,7 +40,12 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{source: src, levels: make(map[uint64]*level)}
+	e := &environment{source: src, levels: make(map[uint64]*level, remembered), kept: make([]kept, remembered)}
+	height, width := src.Sides()
+	cells := make([]byte, remembered*height*(width+1))
+	for i := range e.kept {
+		e.kept[i].Use(cells[i*height*(width+1) : (i+1)*height*(width+1)])
+	}
 	for _, v := range observe.Views() {
 		if v.Name == o.Features {
 			e.view = v
@@ -61,18 +72,18 @@ func (e *environment) level(seed uint64) (*level, error) {
 	if l, ok := e.levels[seed]; ok {
 		return l, nil
 	}
-	l, err := e.source.Level(seed)
+	k := &e.kept[e.turn]
+	if e.levels[k.seed] == &k.level {
+		delete(e.levels, k.seed)
+	}
+	l, err := e.source.Level(seed, &k.level)
 	if err != nil {
 		return nil, err
 	}
-	if len(e.oldest) < remembered {
-		e.oldest = append(e.oldest, seed)
-	} else {
-		delete(e.levels, e.oldest[e.turn])
-		e.oldest[e.turn] = seed
-		e.turn = (e.turn + 1) % remembered
+	if l == &k.level {
+		k.seed, e.turn = seed, (e.turn+1)%remembered
+		e.levels[seed] = l
 	}
-	e.levels[seed] = l
 	return l, nil
 }
 

@@ -22,8 +22,8 @@ type level struct {
 // source returns levels. The level of a seed is a pure function of the seed, the options and
 // the split.
 type source interface {
-	// Level returns the level of a seed; read only.
-	Level(seed uint64) (*level, error)
+	// Level returns the level of a seed, which may be spare; read only.
+	Level(seed uint64, spare *level) (*level, error)
 	// Tasks is the number of levels, if they are a list.
 	Tasks() int
 	// Sides are the largest height and width over all splits.
@@ -45,9 +45,7 @@ type generated struct {
 	generator *generate.Generator
 }
 
-func (g *generated) Level(seed uint64) (*level, error) {
-	l := &level{}
-	var err error
+func (g *generated) Level(seed uint64, l *level) (_ *level, err error) {
 	l.optimum, err = g.generator.Level(seed, &l.Board)
 	return l, err
 }
@@ -114,7 +112,7 @@ type filedLevel struct {
 const anyLength = 1 << 20
 
 // Level takes the seeds as they come from a seed tree: well mixed.
-func (f *filed) Level(seed uint64) (*level, error) {
+func (f *filed) Level(seed uint64, _ *level) (*level, error) {
 	l := f.levels[seed%uint64(len(f.levels))]
 	if !l.searched && f.solver.Budget > 0 {
 		l.optimum, _ = f.solver.Optimum(&l.Board, anyLength)

@@ -23,7 +23,7 @@ func forms(t *testing.T, o Options, split string, n int) map[string]bool {
 	var c symmetry.Canonicaliser
 	all := make(map[string]bool)
 	for seed := range uint64(n) {
-		l, err := src.Level(seed)
+		l, err := src.Level(seed, &level{})
 		require.NoError(t, err)
 		all[string(c.Form(&l.Board))] = true
 	}
@@ -88,7 +88,7 @@ func TestOptimum(t *testing.T) {
 	src, err := newSource(o, plugin.Train)
 	require.NoError(t, err)
 	for seed := range uint64(3) {
-		l, err := src.Level(seed)
+		l, err := src.Level(seed, &level{})
 		require.NoError(t, err)
 		want, ok := solver.Optimum(&l.Board, 100)
 		require.True(t, ok)
@@ -97,11 +97,11 @@ func TestOptimum(t *testing.T) {
 	o.Levels.BySplit = map[string]string{plugin.Train: writeLevel(t, corridor)}
 	src, err = newSource(o, plugin.Train)
 	require.NoError(t, err)
-	l, err := src.Level(1)
+	l, err := src.Level(1, &level{})
 	require.NoError(t, err)
 	require.Equal(t, 2, l.optimum)
 	src.(*filed).solver.Budget = 1
-	again, err := src.Level(2)
+	again, err := src.Level(2, &level{})
 	require.NoError(t, err)
 	require.Same(t, l, again, "searched once")
 	require.Equal(t, 2, again.optimum)
@@ -118,7 +118,7 @@ func TestOptimaOfBoxoban(t *testing.T) {
 		src, err := newSource(o, plugin.Train)
 		require.NoError(t, err)
 		for seed := range uint64(40) {
-			l, err := src.Level(seed)
+			l, err := src.Level(seed, &level{})
 			require.NoError(t, err)
 			require.Equal(t, 4, strings.Count(l.String(), "$")+strings.Count(l.String(), "*"))
 			if l.optimum > 0 {

@@ -30,7 +30,8 @@ type slot struct {
 	began uint64 // fuel at the start of the episode
 }
 
-// Metric is the name of the metric with the fuel of an episode, its reset included.
+// Metric is the name of the metric with the fuel of an episode, its reset included, also if the
+// episode fails.
 const Metric = "env_fuel"
 
 // wrong says why a slot in a state cannot step.
@@ -124,6 +125,9 @@ func (w *worker) play(ctx context.Context, e *Environment, low, high int, b *env
 				w.err = ctx.Err()
 				return
 			}
+			if s.state == live || b.Ops[i] == env.Reset {
+				w.events = append(w.events, s.used())
+			}
 			s.state = failed
 			row.blank()
 			*row.flag = env.Failed
@@ -153,13 +157,19 @@ func (w *worker) one(ctx context.Context, s *slot, b *env.Batch, row row) error 
 	switch {
 	case *row.flag&env.Failed != 0:
 		s.state = failed
+		w.events = append(w.events, s.used())
 	case *row.flag&(env.Terminated|env.Truncated) != 0:
 		s.state = over
-		w.events = append(w.events, env.Event{Slot: s.index, Kind: env.EventMetric, Name: Metric, Message: strconv.FormatUint(s.fuel-s.began, 10)})
+		w.events = append(w.events, s.used())
 	default:
 		s.state = live
 	}
 	return nil
+}
+
+// used reports the fuel of the episode.
+func (s *slot) used() env.Event {
+	return env.Event{Slot: s.index, Kind: env.EventMetric, Name: Metric, Message: strconv.FormatUint(s.fuel-s.began, 10)}
 }
 
 // told is the text of the failure of a slot, with what to do.

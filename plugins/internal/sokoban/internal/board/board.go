@@ -45,6 +45,9 @@ type Board struct {
 	step          [4]int
 }
 
+// Use lets b keep its cells in memory of the caller, as long as they fit.
+func (b *Board) Use(memory []byte) { b.cells = memory[:0:len(memory)] }
+
 // Set makes b a copy of from, reusing its memory.
 func (b *Board) Set(from *Board) {
 	cells := append(b.cells[:0], from.cells...)
