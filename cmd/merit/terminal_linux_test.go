@@ -126,3 +126,43 @@ func TestPager(t *testing.T) {
 	require.ErrorAs(t, err, &exited)
 	require.Equal(t, 12, exited.ExitCode(), "the exit code is the command's, also in a pager")
 }
+
+// Promise: merit play shows a step at once when it is asked for, and Ctrl-C ends it while it waits
+// for a person.
+func TestPlayOnATerminal(t *testing.T) {
+	testneeds.NotShort(t)
+	b := newBench(t)
+	b.screen("TERM=dumb")
+	merit, err := exec.LookPath("merit")
+	require.NoError(t, err)
+	cmd := exec.Command(merit, "play", "--fork", "run", "test-trained-g0-m0", "-k", "4")
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "MERIT_PLUGINS="+filepath.Join(built.dir, "plugins"), "MERIT_CACHE="+filepath.Join(built.dir, "cache"))
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 100, Rows: 30})
+	require.NoError(t, err)
+	defer terminal.Close()
+	var screen bytes.Buffer
+	until := func(text string) {
+		one := make([]byte, 1)
+		for !strings.HasSuffix(screen.String(), text) {
+			_, err := terminal.Read(one)
+			require.NoError(t, err, screen.String())
+			screen.Write(one)
+		}
+	}
+	until("step 0 of ")
+	until("\n> ")
+	_, err = terminal.Write([]byte("1\n"))
+	require.NoError(t, err)
+	until("step 1 of ")
+	until("\n> ")
+	_, err = terminal.Write([]byte("up\n"))
+	require.NoError(t, err)
+	until("4 continuations after each action")
+	until("\n> ")
+	_, err = terminal.Write([]byte("\x03"))
+	require.NoError(t, err)
+	until("interrupted")
+	var code *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &code)
+	require.Equal(t, 130, code.ExitCode())
+}

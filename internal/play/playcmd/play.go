@@ -38,6 +38,7 @@ type options struct {
 	At       string   `flag:"at" usage:"do not ask: try actions at this step, from 0, or continue from every step"`
 	Action   []string `flag:"action" usage:"with --at N: take this action, or policy for the policy's own choice (repeatable; default: each available one)"`
 	Times    int      `flag:"continuations,k" usage:"how often the policy plays on from a state"`
+	Limit    int      `flag:"limit" usage:"with --at every: at most this many episodes; 0 takes all that match"`
 	Policy   string   `flag:"policy" usage:"who plays on: a run directory (its best checkpoint), RUN@ITERATION, RUN@last, a file in its checkpoints folder, or a promoted policy (default: that of --fork, or of the configuration)"`
 	Greedy   bool     `flag:"greedy" usage:"take the most likely action instead of sampling, so that one continuation is enough"`
 	Config   string   `flag:"config,c" usage:"configuration file (default: that of the run)" files:"yaml,yml"`
@@ -49,7 +50,7 @@ type options struct {
 
 // NewCmd returns the play command.
 func NewCmd(h *console.Host) *cobra.Command {
-	o := &options{host: h, Times: 64}
+	o := &options{host: h, Times: 64, Limit: 20}
 	return console.Verb(&cobra.Command{
 		Use:   "play [EPISODE]",
 		Short: "Step through a recorded episode, take other actions, and let the policy play on",
@@ -87,6 +88,12 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if o.At != every && len(episodes) > 1 {
 		return several(episodes)
 	}
+	if o.Limit > 0 && len(episodes) > o.Limit {
+		if !o.host.Global.Quiet {
+			fmt.Fprintf(o.host.Stderr, "the first %d of %d episodes; --limit 0 takes all\n", o.Limit, len(episodes))
+		}
+		episodes = episodes[:o.Limit]
+	}
 	return o.open(cmd.Context(), episodes)
 }
 
@@ -100,6 +107,8 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		return console.Usage(cmd, "say where: --at 7", "--action needs --at with the number of a step")
 	case o.At == "" && (o.Out != "" || o.host.Global.JSON):
 		return console.Usage(cmd, "add --at 7 or --at every", "--out and --json need --at, which asks no questions")
+	case o.Limit < 0:
+		return console.Usage(cmd, "use 1 or more, or 0 for all", "--limit %d is less than 0", o.Limit)
 	case o.Times < 1:
 		return console.Usage(cmd, "use 1 or more", "--continuations %d is less than 1", o.Times)
 	case o.Greedy && cmd.Flags().Changed("continuations") && o.Times > 1:
