@@ -88,7 +88,7 @@ func meritConfigure(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	self.current, self.batch, self.features = e, env.NewBatch(spec), make([]float32, spec.Features())
 	self.slots, _ = e.(*slots)
 	self.mask, self.ones = make([]byte, len(spec.Actions)), bytes.Repeat([]byte{1}, len(spec.Actions))
-	said := block.Spec{Actions: spec.Actions, MaxSteps: uint32(spec.MaxSteps), System: spec.System, Tasks: uint32(spec.Tasks)}
+	said := block.Spec{Actions: spec.Actions, MaxSteps: uint32(spec.MaxSteps), System: spec.System, Tasks: uint32(spec.Tasks), Encodes: spec.Encodes}
 	if spec.Tools != nil {
 		said.Tools = spec.Tools
 	}
@@ -128,6 +128,28 @@ func meritRender() unsafe.Pointer {
 		return self.fail(err)
 	}
 	return self.say([]byte(text), nil)
+}
+
+//go:wasmexport merit_encode
+func meritEncode(at unsafe.Pointer, size uint32) unsafe.Pointer {
+	e, ok := self.current.(env.Encoder)
+	if !ok {
+		return self.fail(errNoEncoder)
+	}
+	var call block.Call
+	if err := strictjson.Unmarshal(unsafe.Slice((*byte)(at), size), &call); err != nil {
+		return self.fail(err)
+	}
+	var r env.Reply
+	action, err := e.Encode(context.Background(), call.Messages, call.Answer, &r)
+	if err != nil {
+		return self.fail(err)
+	}
+	said := block.Encoding{Action: action, Anchor: r.Anchor[0], Features: r.Features}
+	for _, available := range r.Mask {
+		said.Mask = append(said.Mask, uint32(available))
+	}
+	return self.say(json.Marshal(said))
 }
 
 // play resets or steps the slot. It does what slots.Exchange does for one slot, with few

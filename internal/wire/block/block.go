@@ -13,12 +13,13 @@ const (
 	Reset     = "merit_reset"         // (seed i64, want) → *Turn
 	Step      = "merit_step"          // (action, pointer, size of the text, want) → *Turn
 	Render    = "merit_render"        // optional: () → *Answer with a picture
+	Encode    = "merit_encode"        // if the Spec says encodes: (pointer, size of a Call) → *Answer with an Encoding
 )
 
 // Span is a piece of the module's memory. A pointer of 0 has no bytes.
 type Span struct{ At, Size uint32 }
 
-// Answer is the result of Describe, Configure and Render.
+// Answer is the result of Describe, Configure, Render and Encode.
 type Answer struct {
 	Failed uint32 // 1: Text is a JSON list of Problem, or the text of one
 	Text   Span
@@ -72,6 +73,22 @@ type Spec struct {
 	System       string   `json:"system,omitempty"`
 	Tools        any      `json:"tools,omitempty"`
 	Tasks        uint32   `json:"tasks,omitempty"`
+	Encodes      bool     `json:"encodes,omitempty"`
+}
+
+// Call is what Encode receives, in JSON: a recorded call of a language model.
+type Call struct {
+	Messages []string `json:"messages"` // the texts of its input, the newest last
+	Answer   string   `json:"answer"`
+}
+
+// Encoding is what Encode answers, in JSON: what a policy would have seen at the call, and the
+// action in the answer, or −1 if the host is to look for the name of an action in it.
+type Encoding struct {
+	Action   int       `json:"action"`
+	Anchor   string    `json:"anchor"`
+	Features []float32 `json:"features"`
+	Mask     []uint32  `json:"mask,omitempty"` // 0 or 1 for each action; all 1 without it
 }
 
 // Problem is an error of Configure, in JSON. Its fields are those of fault.Error.

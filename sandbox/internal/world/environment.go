@@ -30,6 +30,7 @@ type Environment struct {
 	workers []worker // of the slots, a share each
 	shifts  shifts
 	canDraw bool
+	encoder *guest // encodes recorded calls; nil before the first
 	closed  bool
 }
 
@@ -103,13 +104,14 @@ func (m *Module) specOf(text []byte, slots int) (env.Spec, error) {
 		System       string          `json:"system"`
 		Tools        json.RawMessage `json:"tools"`
 		Tasks        uint32          `json:"tasks"`
+		Encodes      bool            `json:"encodes"`
 	}
 	if err := strictjson.Unmarshal(text, &s); err != nil {
 		return env.Spec{}, m.broken(fault.Protocol, "its spec is not valid: "+err.Error(), "correct what merit_configure returns")
 	}
 	return wire.DecodeSpec(&pb.ConfigureReply{Spec: &pb.Spec{
 		Name: m.about.Name, Version: m.about.Version, Slots: uint32(slots), Actions: s.Actions, FeatureShape: s.FeatureShape,
-		MaxSteps: s.MaxSteps, System: s.System, Tools: s.Tools, Tasks: s.Tasks,
+		MaxSteps: s.MaxSteps, System: s.System, Tools: s.Tools, Tasks: s.Tasks, Encodes: s.Encodes,
 	}}, slots)
 }
 
@@ -226,6 +228,9 @@ func (e *Environment) Close() error {
 	e.closed = true
 	for i := range e.slots {
 		e.slots[i].drop()
+	}
+	if e.encoder != nil {
+		e.encoder.close()
 	}
 	if e.origin != nil {
 		e.origin.Close()

@@ -44,6 +44,10 @@ func (e *exports) Draws() bool { return e.guest.instance.Func(block.Render) != n
 // Ask implements profile.Player: the function returns a block.Answer.
 func (e *exports) Ask(call string, input []byte) (said []byte, failed bool, stop *engine.Stop) {
 	g, args := e.guest, []uint64(nil)
+	f := g.instance.Func(call)
+	if f == nil {
+		return nil, false, refused(g.bad("it does not export %s", call))
+	}
 	if len(input) > 0 {
 		at, stop := e.give(input)
 		if stop != nil {
@@ -51,7 +55,7 @@ func (e *exports) Ask(call string, input []byte) (said []byte, failed bool, stop
 		}
 		args = []uint64{at, uint64(len(input))}
 	}
-	at, stop := g.instance.Call(g.instance.Func(call), args...)
+	at, stop := g.instance.Call(f, args...)
 	if stop != nil {
 		return nil, false, stop
 	}

@@ -126,7 +126,7 @@ func (g *guest) run(ctx context.Context, doing string, b engine.Budget, calls fu
 // stopped returns the error of a call that did not return.
 func (g *guest) stopped(stop *engine.Stop, doing string, b engine.Budget) error {
 	key, wall := "sandbox.fuel", "sandbox.wall_clock"
-	if doing != "step" && doing != "reset" && doing != "draw" {
+	if doing != "step" && doing != "reset" && doing != "draw" && doing != "encode" {
 		key, wall = "sandbox.start_fuel", "sandbox.start_wall_clock"
 	}
 	switch {

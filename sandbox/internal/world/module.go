@@ -103,6 +103,7 @@ var wanted = []struct {
 	{block.Reset, false, []fuel.ValueType{fuel.I64, fuel.I32}, []fuel.ValueType{fuel.I32}},
 	{block.Step, false, []fuel.ValueType{fuel.I32, fuel.I32, fuel.I32, fuel.I32}, []fuel.ValueType{fuel.I32}},
 	{block.Render, true, nil, []fuel.ValueType{fuel.I32}},
+	{block.Encode, true, []fuel.ValueType{fuel.I32, fuel.I32}, []fuel.ValueType{fuel.I32}},
 	{"_initialize", true, nil, nil},
 }
 

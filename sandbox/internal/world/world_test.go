@@ -230,6 +230,33 @@ func TestTablesStartAnew(t *testing.T) {
 	require.Equal(t, []env.Flag{env.Failed, env.Failed}, r.Flags, "the second step of an episode sees the first")
 }
 
+// Promise: what a module says of a recorded call is checked, and a module that cannot read one
+// says so.
+func TestWrongEncodings(t *testing.T) {
+	e, r := open(t, options(), tiny{spec: `{"actions": ["go", "break"], "feature_shape": [3], "encodes": true}`}.bytes(), 1), env.Reply{}
+	require.True(t, e.Spec().Encodes)
+	_, err := e.Encode(t.Context(), []string{"hello"}, "go", &r)
+	require.ErrorContains(t, err, "it does not export merit_encode")
+	for said, says := range map[string]string{
+		`{"anchor": "a", "features": [1, 2], "action": 0}`:                    "features",
+		`{"anchor": "a", "features": [1, 2, 3], "mask": [1], "action": 0}`:    "mask",
+		`{"anchor": "a", "features": [1, 2, 3], "mask": [1, 7], "action": 0}`: "mask",
+		`{"anchor": "a", "features": [1, 2, 3], "action": 2}`:                 "action",
+		`{"anchor": "", "features": [1, 2, 3], "action": 0}`:                  "anchor",
+		`{"anchor": "a", "features": [1, 2, 1e99], "action": 0}`:              "not valid",
+	} {
+		_, err := e.observed([]byte(said), &r)
+		require.ErrorContains(t, err, says, said)
+	}
+	action, err := e.observed([]byte(`{"anchor": "a", "features": [1, 2, 3], "mask": [0, 1], "action": -1}`), &r)
+	require.NoError(t, err)
+	require.Equal(t, -1, action)
+	require.Equal(t, []byte{0, 1}, r.Mask)
+	require.Equal(t, []float32{1, 2, 3}, r.Features)
+	_, err = open(t, options(), tiny{}.bytes(), 1).Encode(t.Context(), nil, "", &r)
+	require.ErrorContains(t, err, "encodes no recorded calls")
+}
+
 // Promise: a module that is not an environment is refused before it runs, with all reasons.
 func TestOtherModulesAreRefused(t *testing.T) {
 	for says, wasm := range map[string][]byte{
