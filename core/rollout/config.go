@@ -136,6 +136,9 @@ func (c Config) Validate() []error {
 	if _, err := regexp.Compile(c.AnchorPattern); err != nil {
 		p.Invalid("anchor_pattern", err.Error(), syntax)
 	}
+	if b := c.Branch; b.On() && b.MaxSteps > 0 && b.MaxSteps < b.Children {
+		p.Invalid("branch.max_steps", fmt.Sprintf("%d steps are not enough for the %d branches of one state", b.MaxSteps, b.Children), "raise it, or use 0 for no limit")
+	}
 	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
 		p.Invalid("anchor_pattern", "is not used with anchor: messages", "remove it, or use anchor: observation or text")
 	}

@@ -36,8 +36,9 @@ type BranchConfig struct {
 	Children int `yaml:"children" json:"children" jsonschema:"minimum=1,maximum=1024"`
 	// Depth is how often branches branch: with 1, only the members of a group do.
 	Depth int `yaml:"depth" json:"depth" jsonschema:"minimum=1,maximum=16"`
-	// MaxSteps is the maximum number of steps of all branches of a group; 0 means no limit. A
-	// state is left out if its branches might exceed the rest.
+	// MaxSteps is the number of steps for all branches of a group; 0 means no limit. A state is
+	// left out if its branches would exceed the rest, were they as long as the episode itself.
+	// Those that are longer may exceed it.
 	MaxSteps int `yaml:"max_steps" json:"max_steps" jsonschema:"minimum=0"`
 	// OtherAction makes branches begin with another action than the episode, and then gives the
 	// policy the same randomness.
@@ -47,8 +48,8 @@ type BranchConfig struct {
 // On reports whether episodes branch at all.
 func (c BranchConfig) On() bool { return c.Where != branchNowhere && c.Where != "" }
 
-// grow plays the branches of groups and adds them. A round is all branches that surely fit the limit
-// of their group; the next round uses what they left.
+// grow plays the branches of groups and adds them. A round is all branches that fit the limit of
+// their group if they are as long as the episodes that they leave; the next round uses the rest.
 func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, stats *Stats, onProgress func(Progress)) error {
 	if c.cfg.Branch.Where == branchEntropy && !uncertain(groups) {
 		return misplaced("entropy, but the policy reports none", "set rollout.branch.where to every or random")
@@ -57,7 +58,6 @@ func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, sta
 	for i, g := range groups {
 		crowns[i] = newCrown(c.cfg.Branch, i, g)
 	}
-	longest := cmp.Or(c.cfg.MaxSteps, c.workers[0].spec.MaxSteps)
 	for range c.cfg.Branch.Depth {
 		for i := range crowns {
 			if err := crowns[i].choose(plan); err != nil {
@@ -67,7 +67,7 @@ func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, sta
 		for {
 			var round []Branch
 			for i := range crowns {
-				round = append(round, crowns[i].affordable(longest)...)
+				round = append(round, crowns[i].affordable()...)
 			}
 			if len(round) == 0 {
 				break
@@ -205,18 +205,18 @@ func (c BranchConfig) fits(s *rl.Step) bool {
 	return available > 1
 }
 
-// affordable returns the branches from the points whose branches fit the rest of the limit, however
-// long they are, and keeps the other points.
-func (w *crown) affordable(longest int) (round []Branch) {
+// affordable returns the branches from the points whose branches fit the rest of the limit, and
+// keeps the other points.
+func (w *crown) affordable() (round []Branch) {
 	left := w.cfg.MaxSteps - w.used
 	var kept []point
 	for _, p := range w.points {
-		most := w.cfg.Children * (longest - p.at)
-		if w.cfg.MaxSteps > 0 && most > left {
+		expected := w.cfg.Children * (len(p.episode.Steps) - p.at)
+		if w.cfg.MaxSteps > 0 && expected > left {
 			kept = append(kept, p)
 			continue
 		}
-		left -= most
+		left -= expected
 		for range w.cfg.Children {
 			round = append(round, w.branch(p))
 		}
