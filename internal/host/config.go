@@ -53,7 +53,7 @@ func Choice(plugin, module string) (path string, isModule bool) {
 }
 
 // modules lists the extensions of what the sandbox runs; a folder has none.
-var modules = []string{".wasm", ".py", ""}
+var modules = []string{".wasm", ".py", ".js", ""}
 
 // CheckModule reports a module beside a plug-in, or one that has another name than a module.
 func CheckModule(p *fault.Problems, key, plugin, module string) {
@@ -62,7 +62,7 @@ func CheckModule(p *fault.Problems, key, plugin, module string) {
 	case plugin != "":
 		p.Invalid(key+"module", "names a second environment beside plugin", "remove one of the two")
 	case !slices.Contains(modules, filepath.Ext(module)) || disk.IsModule(module) && filepath.Ext(module) != ".wasm":
-		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm), a Python file (.py) or a folder", module), "use plugin for a program")
+		p.Invalid(key+"module", fmt.Sprintf("%q is not the path of a WebAssembly file (.wasm), a file in Python (.py) or JavaScript (.js), or a folder", module), "use plugin for a program")
 	}
 }
 

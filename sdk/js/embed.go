@@ -15,7 +15,8 @@ var Merit string
 var Sandbox string
 
 // Modules are those that sandbox.js imports, and those of "merit/code", which import each other by relative paths:
-// code.js on the reward's side, program.js on that of the programs. "merit/ask" is alone.
+// code.js on the reward's side, program.js on that of the programs. "merit/ask" is alone, and
+// so is environment.js, which plays environments.
 //
-//go:embed ask.js assert.js candidate.js cases.js code.js inspect.js program.js programs.js refusals.js shims.js timers.js values.js
+//go:embed ask.js assert.js candidate.js cases.js code.js environment.js inspect.js program.js programs.js refusals.js shims.js timers.js values.js
 var Modules embed.FS

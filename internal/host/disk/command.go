@@ -53,10 +53,15 @@ func Module(path string) (file string, whole bool, err error) {
 		return "", false, nil
 	}
 	m, err := ReadManifest(path)
-	if err != nil || len(m.Command) == 0 || !strings.HasSuffix(m.Command[0], wasmSuffix) && !inSandbox(path) {
+	if err != nil || len(m.Command) == 0 || !strings.HasSuffix(m.Command[0], wasmSuffix) && !strings.HasSuffix(m.Command[0], jsSuffix) && !inSandbox(path) {
 		return "", false, err
 	}
 	file, err = inFolder(bare(path), m.Command[0])
+	if strings.HasSuffix(file, jsSuffix) && !inSandbox(path) {
+		if f, _ := formOf(file); f != wasm { // it is executable, or missing
+			return "", false, err
+		}
+	}
 	return file, true, err
 }
 

@@ -3,7 +3,7 @@
 // them.
 //
 // A plug-in is an executable file, a Python file (NAME.py), a WebAssembly module
-// (NAME.wasm), or a folder with a manifest (plugin.yaml) that says how to start the
+// (NAME.wasm), JavaScript for the sandbox (NAME.js), or a folder with a manifest (plugin.yaml) that says how to start the
 // folder's files. It may also be built into
 // the program itself, which then starts itself again.
 package disk
@@ -26,7 +26,7 @@ type form int
 const (
 	program form = iota // an executable file
 	script              // a Python file
-	wasm                // a WebAssembly module, which runs in Merit's own process
+	wasm                // what runs in Merit's own process: a WebAssembly module, or JavaScript
 	folder              // with a manifest
 	builtin             // this program itself
 )
@@ -34,6 +34,7 @@ const (
 const (
 	pythonSuffix = ".py"
 	wasmSuffix   = ".wasm"
+	jsSuffix     = ".js"
 )
 
 // Sandbox precedes the path or name of an environment in Python that runs in the sandbox
@@ -46,8 +47,8 @@ func bare(path string) string { return strings.TrimPrefix(path, Sandbox) }
 func inSandbox(path string) bool { return strings.HasPrefix(path, Sandbox) }
 
 // Find returns the path of a plug-in that is given by path (with a slash) or by name.
-// It looks a name up in folders, in order: first the file or folder NAME, then NAME.py
-// and NAME.wasm.
+// It looks a name up in folders, in order: first the file or folder NAME, then NAME.py,
+// NAME.wasm and NAME.js.
 func Find(plugin string, folders ...string) (string, error) {
 	if inSandbox(plugin) {
 		path, err := Find(bare(plugin), folders...)
@@ -62,7 +63,7 @@ func Find(plugin string, folders ...string) (string, error) {
 		return plugin, err
 	}
 	for _, dir := range folders {
-		for _, path := range []string{in(dir, plugin), in(dir, plugin+pythonSuffix), in(dir, plugin+wasmSuffix)} {
+		for _, path := range []string{in(dir, plugin), in(dir, plugin+pythonSuffix), in(dir, plugin+wasmSuffix), in(dir, plugin+jsSuffix)} {
 			if _, err := formOf(path); err == nil {
 				return path, trusted(dir, path)
 			}
@@ -146,7 +147,7 @@ func within(dir string) ([]string, error) {
 }
 
 // Name returns the name of the plug-in at a path: the last part of the path, without
-// .py or .wasm.
+// .py, .wasm or .js.
 func Name(path string) string {
 	path = bare(path)
 	if isBuiltin(path) {
@@ -158,9 +159,9 @@ func Name(path string) string {
 	return stem(filepath.Base(path))
 }
 
-// stem is a path without .py or .wasm.
+// stem is a path without .py, .wasm or .js.
 func stem(path string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(path, pythonSuffix), wasmSuffix)
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(path, pythonSuffix), wasmSuffix), jsSuffix)
 }
 
 // Check reports that there is no plug-in at path before anything tries to start it.
@@ -179,12 +180,12 @@ func playable(path string, f form) error {
 		}
 		file = m.Command[0]
 	}
-	if f != builtin && (IsModule(file) || strings.HasSuffix(file, pythonSuffix)) {
+	if f != builtin && (IsModule(file) || strings.HasSuffix(file, jsSuffix) || strings.HasSuffix(file, pythonSuffix)) {
 		return nil
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Refused, Where: bare(path), What: "is a program, which the sandbox cannot run",
-		Hint: "name a WebAssembly module, a Python file, or a folder whose plugin.yaml starts one of them; a program runs as plugin",
+		Hint: "name a WebAssembly module, a file in Python or JavaScript, or a folder whose plugin.yaml starts one of them; a program runs as plugin",
 	}
 }
 
@@ -217,7 +218,7 @@ func formOf(path string) (form, error) {
 		e.Kind, e.What, e.Hint = fault.Refused, "is not a file", "give the plug-in's binary, its .py file, or its folder"
 	case strings.HasSuffix(path, pythonSuffix):
 		return script, nil
-	case strings.HasSuffix(path, wasmSuffix):
+	case strings.HasSuffix(path, wasmSuffix), strings.HasSuffix(path, jsSuffix) && info.Mode()&0o111 == 0:
 		return wasm, nil
 	case info.Mode()&0o111 == 0:
 		e.Kind, e.What, e.Hint = fault.Refused, "is not an executable file", "give the plug-in's binary; chmod +x makes a file executable"

@@ -71,7 +71,7 @@ func Install(path, home string, m Manifest, try func(path string) error) (string
 		case script:
 			file += pythonSuffix
 		case wasm:
-			file += wasmSuffix
+			file += filepath.Ext(path)
 		}
 		m.Command = []string{file}
 		err = copyFile(path, filepath.Join(stage, file))

@@ -30,7 +30,7 @@ const module = "github.com/merit-rl/merit"
 type newOptions struct {
 	host   *console.Host
 	Kind   string `flag:"kind" usage:"env or policy" words:"env,policy"`
-	Lang   string `flag:"lang" usage:"go or python; for an environment also c, rust or assemblyscript" words:"go,python,c,rust,assemblyscript"`
+	Lang   string `flag:"lang" usage:"go or python; for an environment also js, c, rust or assemblyscript" words:"go,python,js,c,rust,assemblyscript"`
 	Source string `flag:"source" usage:"the folder of Merit's sources, for a plug-in in Go"`
 }
 
@@ -44,9 +44,9 @@ and a configuration. The configuration is train.yaml for an environment and roll
 for a policy.
 
 An environment in C, Rust or AssemblyScript is a WebAssembly module, which merit plugin
-build makes. A plug-in in Go is its own module. It uses Merit's sources in the folder of --source, by
-default the folder that contains merit or in which you start it. Without sources, it uses
-the released version.`,
+build makes; one in JavaScript runs in the sandbox, too. A plug-in in Go is its own module.
+It uses Merit's sources in the folder of --source, by default the folder that contains
+merit or in which you start it. Without sources, it uses the released version.`,
 		Example: "  merit plugin new maze --kind env --lang python\n  merit plugin new rules --kind policy --lang go",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,
@@ -62,8 +62,10 @@ func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case compiled >= 0 && o.Kind == "policy":
 		return console.Usage(cmd, "use go or python", "a policy cannot be a module in %s", guest.Environments()[compiled].Title)
-	case compiled < 0 && o.Lang != "go" && o.Lang != "python":
-		return console.Usage(cmd, "use go, python, c, rust or assemblyscript; for other languages, see docs/plugin-protocol.md", "no template exists for --lang %q", o.Lang)
+	case o.Lang == "js" && o.Kind == "policy":
+		return console.Usage(cmd, "use go or python", "a policy cannot be JavaScript in the sandbox")
+	case compiled < 0 && !slices.Contains([]string{"go", "python", "js"}, o.Lang):
+		return console.Usage(cmd, "use go, python, js, c, rust or assemblyscript; for other languages, see docs/plugin-protocol.md", "no template exists for --lang %q", o.Lang)
 	}
 	name := disk.Name(folder)
 	if !disk.ValidName(name) {

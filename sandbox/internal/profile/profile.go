@@ -62,8 +62,9 @@ type Guest interface {
 	Resume(memo []byte) error
 }
 
-// Streams is what a guest prints and reads apart from its log.
+// Streams is what a guest prints and reads.
 type Streams interface {
+	engine.System
 	// Capture keeps standard output out of the log from now on.
 	Capture()
 	// Captured returns the standard output since Capture.

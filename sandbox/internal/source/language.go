@@ -23,16 +23,10 @@ type Language interface {
 	Brings() map[string][]byte
 	// Open returns how to call s, and the process in which its interpreter runs.
 	Open(s *Script) (profile.Profile, engine.Process)
+	// Play returns the same for the environment in s.
+	Play(s *Script) (Opener, engine.Process)
 	// Nested returns the same for programs that rewards open.
 	Nested() (profile.Nested, engine.Process)
-}
-
-// Stage is a language in which environments can be written, too.
-type Stage interface {
-	Language
-	// Play returns how to call the environment in s, and the process in which its
-	// interpreter runs.
-	Play(s *Script) (Opener, engine.Process)
 }
 
 // Opener prepares an instance on which no code has run to play an environment.

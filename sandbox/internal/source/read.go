@@ -50,7 +50,7 @@ func Environment(at string, whole bool, languages Languages, most Sizes) (Source
 	defer root.Close()
 	read := s.readOne
 	if whole {
-		read = s.readAll
+		read = s.readFolder
 	}
 	if err := read(root, at, most.Script); err != nil {
 		return Source{}, err
@@ -74,14 +74,24 @@ func (s *Script) readOne(root *os.Root, at string, most int64) error {
 	return nil
 }
 
+// readFolder reads the folder of an environment, without the runs of trainings in it.
+func (s *Script) readFolder(root *os.Root, at string, most int64) error {
+	return s.read(root, at, most, "runs")
+}
+
 // readAll reads the folder of a script.
 func (s *Script) readAll(root *os.Root, at string, most int64) error {
+	return s.read(root, at, most, "")
+}
+
+// read reads a folder without one of its folders.
+func (s *Script) read(root *os.Root, at string, most int64, without string) error {
 	left := most
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch base := path.Base(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && omitted(base):
+		case d.IsDir() && name != "." && (omitted(base) || name == without):
 			return fs.SkipDir
 		case d.IsDir(), testFile(base):
 			return nil

@@ -100,7 +100,7 @@ func (g *guest) start(ctx context.Context) error {
 	_, _, err := g.run(ctx, "start", g.module.startBudget(), func() (uint32, *engine.Stop) { return 0, g.player.Start() })
 	var v *result.Verdict
 	if errors.As(err, &v) {
-		return source.Refusal(g.module.name, "the environment cannot be started: "+v.Reason, "correct the environment; name it in plugin to run it as a program, which has all packages, files and the network", nil)
+		return source.Refusal(g.module.name, "the environment cannot be started: "+v.Reason, "correct the environment"+g.module.otherwise, nil)
 	}
 	return err
 }

@@ -36,7 +36,9 @@ type Module struct {
 	open    source.Opener // how an interpreter plays a script; nil for a module
 	born    *engine.State // after the start; nil if a snapshot cannot hold the state
 	memo    []byte        // what the start learned
-	about   wire.Description
+	// otherwise is what else helps if a script cannot be started.
+	otherwise string
+	about     wire.Description
 }
 
 // Load checks, meters and compiles a module or the interpreter of a script, starts it and
@@ -55,12 +57,11 @@ func Load(ctx context.Context, b *local.Backend, o local.Options, s source.Sourc
 
 func (m *Module) compile(ctx context.Context, s source.Source) (err error) {
 	if s.Script != nil {
-		stage, ok := s.Script.Language.(source.Stage)
-		if !ok {
-			return source.Refusal(s.Name, "no environment can be written in "+s.Script.Language.Interpreter().Language, "write it in Python or Go, or build a module", nil)
-		}
 		var process engine.Process
-		m.open, process = stage.Play(s.Script)
+		m.open, process = s.Script.Language.Play(s.Script)
+		if s.Script.Language.Extension() == ".py" {
+			m.otherwise = "; name it in plugin to run it as a program, which has all packages, files and the network"
+		}
 		if m.program, err = m.backend.Interpreter(ctx, s.Script.Language.Interpreter()); err == nil {
 			m.program.Process = process
 		}

@@ -98,7 +98,7 @@ func (s *session) Start() *engine.Stop {
 		if s.script.Uses(moduleAsk, moduleMerit) {
 			s.library([]string{askFile})
 		}
-		s.compile()
+		s.compile(s.script)
 		function, _ := json.Marshal(s.script.Function) // strings always marshal
 		with, _ := json.Marshal(string(s.script.With))
 		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch, s.log))
@@ -140,9 +140,9 @@ func (i *guest) run(main string) (merit uint32) {
 // compile compiles the script's files. A file whose imports are not available
 // yet waits for the next round, whatever the names of the files. If a round
 // compiles nothing, the error of the first waiting file is returned.
-func (s *session) compile() {
+func (i *guest) compile(script *source.Script) {
 	var waiting []string
-	for _, name := range slices.Sorted(maps.Keys(s.script.Files)) {
+	for _, name := range slices.Sorted(maps.Keys(script.Files)) {
 		if ext := path.Ext(name); ext == ".js" || ext == ".mjs" {
 			waiting = append(waiting, name)
 		}
@@ -150,12 +150,12 @@ func (s *session) compile() {
 	for len(waiting) > 0 {
 		var later []string
 		for _, name := range waiting {
-			if !s.compiles(name, string(s.script.Files[name])) {
+			if !i.compiles(name, string(script.Files[name])) {
 				later = append(later, name)
 			}
 		}
 		if len(later) == len(waiting) {
-			s.eval(later[0], string(s.script.Files[later[0]]), evalModule|evalCompileOnly)
+			i.eval(later[0], string(script.Files[later[0]]), evalModule|evalCompileOnly)
 		}
 		waiting = later
 	}
