@@ -62,8 +62,9 @@ action. Both begin in the same state with the same random numbers, so the differ
 due to the action.
 
 With --at N, play tries the actions at step N and exits. With --at every, it lets the
-policy play on from each state, and finds the step at which the episode was lost. EPISODE
-is then a pattern for several episodes (* and ?). Continuations never change the run.`,
+policy play on from each state, finds the step at which the episode was lost, and tries
+the other actions there. EPISODE may then be a pattern for several episodes (* and ?).
+Continuations never change the run.`,
 		Example: `  merit play --fork quickstart/run test-trained-g0-m0
   merit play --fork quickstart/run test-trained-g0-m0 --at 7
   merit play --fork quickstart/run test-trained-g0-m0 --at 7 --action up -k 256 --json

@@ -141,5 +141,5 @@ func (s *session) every(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.curveText(s.game, c), nil
+	return s.found(ctx, s.game, c)
 }

@@ -157,9 +157,31 @@ func (t *table) curves(ctx context.Context, episodes []*rl.Trajectory) (err erro
 	case t.host.Global.JSON:
 		return t.host.PrintJSON(map[string]any{"episodes": all})
 	case len(all) == 1:
-		return t.print(t.curveText(g, all[0]))
+		text, err := t.found(ctx, g, all[0])
+		return errors.Join(err, t.print(text))
 	}
 	return t.print(t.turnsText(all))
+}
+
+// mostActions is the largest number of actions that are all tried at the step at which an episode
+// was lost, without being asked.
+const mostActions = 8
+
+// found shows a curve and, if the episode was lost at a step, what other actions there lead to.
+func (t *table) found(ctx context.Context, g *play.Game, c *play.Curve) (string, error) {
+	text := t.curveText(c)
+	if c.Lost == nil {
+		return text, nil
+	}
+	text += "\n" + t.stepText(g, c.Lost.Step)
+	if n := len(g.Seen[c.Lost.Step].Available); n == 0 || n > mostActions {
+		return text, nil
+	}
+	f, err := t.fork(ctx, g, c.Lost.Step, nil)
+	if err != nil {
+		return text, err
+	}
+	return text + "\n" + t.forkText(f), nil
 }
 
 // curve continues an episode from every step, and writes its process rewards.

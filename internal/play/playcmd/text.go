@@ -186,7 +186,7 @@ func unscored(f *play.Fork) (n int) {
 }
 
 // curveText shows how good each state of an episode was.
-func (t *table) curveText(g *play.Game, c *play.Curve) string {
+func (t *table) curveText(c *play.Curve) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s from the state before each step, by %s\n", t.style().Bold(terminal.Clean(c.Episode)), terminal.Count(c.Continuations, "continuation"), terminal.Clean(t.who))
 	fmt.Fprintf(&b, "%s  %s\n\n", c.Measure, t.style().Cyan(spark(c)))
@@ -197,9 +197,6 @@ func (t *table) curveText(g *play.Game, c *play.Curve) string {
 	dropEmpty(&table)
 	_ = table.Write(&b)
 	fmt.Fprintf(&b, "\n%s\n", t.style().Bold(turnText(c)))
-	if c.Lost != nil {
-		b.WriteString("\n" + t.stepText(g, c.Lost.Step))
-	}
 	return b.String()
 }
 
