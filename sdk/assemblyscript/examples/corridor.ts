@@ -4,8 +4,7 @@ export { merit_environment_1, merit_alloc, merit_describe, merit_configure, meri
 
 /** Each cell belongs to one split: 3 of 5 to train, the others to validation and test. */
 function splitOf(cell: i32): string {
-  const share = new Random(cell).next() % 5;
-  return share < 3 ? "train" : share == 3 ? "validation" : "test";
+  return cell % 5 < 3 ? "train" : cell % 5 == 3 ? "validation" : "test";
 }
 
 class Corridor extends Environment {
@@ -27,7 +26,7 @@ class Corridor extends Environment {
   }
 
   reset(seed: u64, turn: Turn): void {
-    this.at = this.starts[i32(seed % this.starts.length)];
+    this.at = this.starts[i32(new Random(seed).next() % this.starts.length)];
     this.steps = 0;
     this.look(turn);
   }

@@ -8,11 +8,7 @@ static char spec[512], anchor[16], text[64];
 static float features[64];
 
 /* Each cell belongs to one split: 3 of 5 to train, the others to validation and test. */
-static int split_of(int cell) {
-    uint64_t state = (uint64_t)cell;
-    uint64_t share = merit_random(&state) % 5;
-    return share < 3 ? 't' : share == 3 ? 'v' : 'e';
-}
+static int split_of(int cell) { return cell % 5 < 3 ? 't' : cell % 5 == 3 ? 'v' : 'e'; }
 
 static const char *configure(const char *split) {
     const uint32_t most = sizeof spec - 1;
@@ -43,7 +39,7 @@ static void look(merit_turn *t) {
 }
 
 static void reset(uint64_t seed, merit_turn *t) {
-    at = starts[seed % (uint64_t)count], steps = 0;
+    at = starts[merit_random(&seed) % (uint64_t)count], steps = 0;
     look(t);
 }
 

@@ -11,7 +11,7 @@ struct Corridor {
 
 /// Each cell belongs to one split: 3 of 5 to train, the others to validation and test.
 fn split_of(cell: usize) -> &'static str {
-    match random(&mut (cell as u64)) % 5 {
+    match cell % 5 {
         0..=2 => "train",
         3 => "validation",
         _ => "test",
@@ -56,8 +56,8 @@ impl Environment for Corridor {
         )
     }
 
-    fn reset(&mut self, seed: u64, turn: &mut Turn) {
-        self.at = self.starts[(seed % self.starts.len() as u64) as usize];
+    fn reset(&mut self, mut seed: u64, turn: &mut Turn) {
+        self.at = self.starts[(random(&mut seed) % self.starts.len() as u64) as usize];
         self.steps = 0;
         self.look(turn);
     }
