@@ -1,10 +1,11 @@
 package advantage
 
 // Stats describes a batch. Shares are from 0 to 1, and 0 if there is nothing to
-// divide by. Rows without a score are in Rows only.
+// divide by. Rows without a score are in Rows only, and copies in branches nowhere.
 type Stats struct {
 	Rows               int     `json:"rows"`
 	Trajectories       int     `json:"trajectories"`
+	Branches           int     `json:"branches,omitempty"` // of the trajectories, those that branch off others
 	Groups             int     `json:"groups"`
 	Unscored           int     `json:"unscored"`             // trajectories without a score
 	AnchorGroups       int     `json:"anchor_groups"`        // clusters with at least one scored row
@@ -19,6 +20,13 @@ func (d *Result) count(rows *Rows) {
 	st := Stats{Rows: rows.Len(), Trajectories: s.order.trajectories(), Groups: int(width(rows.Group))}
 	scored, nonZero := 0, 0
 	for i, m := range s.member {
+		if s.branches.copied(i) {
+			st.Rows--
+			continue
+		}
+		if s.begins(rows, i) && rows.branched(int32(i)) {
+			st.Branches++
+		}
 		if m < 0 {
 			if s.begins(rows, i) {
 				st.Unscored++

@@ -31,7 +31,8 @@ func newAdvantagesCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 		Short: "Compute advantages for rows from any source",
 		Long: `Advantages reads steps, one per line (group, trajectory, step, observation, reward,
 episode_score) or one per row of Parquet, CSV or TSV. It writes the same rows with
-return, episode_advantage, step_advantage, advantage and anchor_group added.
+return, episode_advantage, step_advantage, advantage and anchor_group added. Rows with
+branch_of and branch_at belong to trajectories that branch off others.
 
 Estimators:
 ` + estimatorList(),
@@ -127,6 +128,9 @@ func (o *advantagesOptions) report(s advantage.Stats) error {
 	var t terminal.Table
 	t.Add("rows", fmt.Sprintf("%d", s.Rows))
 	t.Add("trajectories", fmt.Sprintf("%d", s.Trajectories))
+	if s.Branches > 0 {
+		t.Add("of them, branches", fmt.Sprintf("%d", s.Branches))
+	}
 	t.Add("groups", fmt.Sprintf("%d", s.Groups))
 	t.Add("anchor groups", fmt.Sprintf("%d", s.AnchorGroups))
 	t.Add("mean anchor-group size", fmt.Sprintf("%.2f", s.MeanAnchorGroup))

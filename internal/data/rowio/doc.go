@@ -20,6 +20,11 @@
 //
 //	"rewards": {"right": 1, "form": {"score": 0.5, "weight": 0.2}}
 //
+// Optional, for trajectories that branch off others: branch_of, the trajectory of the same group
+// that this one left, and branch_at, its first own step; both in every row of the branch. Its rows
+// before that step are copies of the other's, and may all be missing. log_prob is the
+// log-probability of the action (for counterfactual).
+//
 // The members of a group have the same rewards, and a reward has the same weight in all
 // rows. A trajectory of which one reward is null has no score.
 package rowio

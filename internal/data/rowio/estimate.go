@@ -1,6 +1,7 @@
 package rowio
 
 import (
+	"errors"
 	"io"
 	"math"
 
@@ -38,7 +39,7 @@ func EstimateFile(cfg advantage.Config, file *jsonl.Reader, out io.Writer) (adva
 
 func (table *Table) estimate(cfg advantage.Config, name string, out io.Writer, most int64) (advantage.Stats, error) {
 	var result advantage.Result
-	err := table.Keep(cfg)
+	err := errors.Join(table.Keep(cfg), table.compares(cfg))
 	if err == nil {
 		err = advantage.EstimateWithin(cfg, &table.Rows, &result, most)
 	}

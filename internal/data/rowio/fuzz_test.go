@@ -20,6 +20,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(with(`"reward":0`, `"reward":NaN`)))
 	f.Add([]byte(with(`"reward":0`, `"reward":-0.0,"x":[{"y":"]"},null],"return":1`)))
 	f.Add([]byte(with(`"reward":0,"episode_score":1`, `"reward":null,"episode_score":null`)))
+	f.Add([]byte(good + with(`"trajectory":"t"`, `"trajectory":"u","branch_of":"t","branch_at":0,"log_prob":-1`)))
 	f.Add([]byte(`{"st\u0065p":0}`))
 	f.Add([]byte(`{"group":"`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -29,7 +29,7 @@ func Read(name string, in io.Reader) (*Table, error) {
 // last two, it decodes numbers and booleans in the text of cells.
 func ReadFile(file *jsonl.Reader) (*Table, error) {
 	name := file.Name()
-	file.Plain("step", "reward", "episode_score", "scored", "valid", "value", "bootstrap", "terminated", "truncated", "greedy_score", "rewards")
+	file.Plain("step", "reward", "episode_score", "scored", "valid", "value", "bootstrap", "terminated", "truncated", "greedy_score", "rewards", "log_prob", "branch_at")
 	data, err := file.All(MaxBytes)
 	if err != nil {
 		return nil, err
@@ -82,6 +82,7 @@ func newReader(rows int) *reader {
 	r.Scored, r.Valid = make([]bool, 0, rows), make([]bool, 0, rows)
 	r.Terminated, r.Truncated = make([]bool, 0, rows), make([]bool, 0, rows)
 	r.Role, r.Greedy = make([]string, 0, rows), make([]float64, 0, rows)
+	r.LogProb = make([]float64, 0, rows)
 	return &reader{table: t, groups: make(map[string]int32), known: make(map[name]int32), rewards: make(map[string]*column)}
 }
 
@@ -142,6 +143,8 @@ func (rd *reader) append(number int, text []byte) {
 	r.Truncated = append(r.Truncated, x.truncated)
 	r.Role = append(r.Role, string(x.role))
 	r.Greedy = append(r.Greedy, x.greedy)
+	r.LogProb = append(r.LogProb, x.logProb)
+	rd.branch(number, tr)
 	rd.addRewards(number, place(number, tr.group, tr.name, x.step))
 	rd.table.iterations = append(rd.table.iterations, x.iteration)
 	given := x.has &^ x.null

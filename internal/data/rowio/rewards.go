@@ -88,6 +88,18 @@ type column struct {
 	score  []float64 // by row, as far as it was given
 }
 
+// repeat gives the last of n rows the score of row i.
+func (c *column) repeat(i, n int) {
+	x := math.NaN()
+	if i < len(c.score) {
+		x = c.score[i]
+	}
+	for len(c.score) < n {
+		c.score = append(c.score, math.NaN())
+	}
+	c.score[n-1] = x
+}
+
 // addRewards adds the rewards of the parsed row, the last of the table.
 func (rd *reader) addRewards(number int, where string) {
 	n := rd.table.Rows.Len()

@@ -19,6 +19,9 @@ type row struct {
 	value, bootstrap          float64
 	role                      []byte
 	greedy                    float64
+	logProb                   float64
+	left                      []byte // branch_of
+	at                        int32  // branch_at
 	rewards                   []judged
 	scored                    bool
 	valid                     bool
@@ -52,6 +55,9 @@ const (
 	fieldRewards
 	fieldResult // any of the fields that Write adds
 	fieldIteration
+	fieldLogProb
+	fieldBranchOf
+	fieldBranchAt
 )
 
 var required = [...]struct {
@@ -99,7 +105,13 @@ func fieldOf(key []byte) fields {
 		return fieldRewards
 	case "iteration":
 		return fieldIteration
-	case "return", "episode_advantage", "step_advantage", "advantage", "anchor_group":
+	case "log_prob":
+		return fieldLogProb
+	case "branch_of":
+		return fieldBranchOf
+	case "branch_at":
+		return fieldBranchAt
+	case "return", "episode_advantage", "step_advantage", "advantage", "anchor_group", "advantage_weight":
 		return fieldResult
 	}
 	return 0
@@ -113,7 +125,7 @@ const (
 
 // parse parses the fields of line into r, and replaces its content.
 func (r *row) parse(line []byte, ms []jsonspan.Member) {
-	*r = row{valid: true, scored: true, iteration: noIteration, greedy: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
+	*r = row{valid: true, scored: true, iteration: noIteration, greedy: math.NaN(), logProb: math.NaN(), rewards: r.rewards[:0], wrong: r.wrong[:0]}
 	for _, m := range ms {
 		key := line[m.KeyStart+1 : m.KeyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -163,6 +175,11 @@ func (r *row) settle() {
 		r.scored = false
 	}
 	r.settleRewards()
+	if given := r.has &^ r.null; given&fieldBranchOf == 0 && given&fieldBranchAt != 0 {
+		r.fail("branch_at is given without branch_of")
+	} else if given&fieldBranchOf != 0 && given&fieldBranchAt == 0 {
+		r.fail("branch_of is given without branch_at")
+	}
 	if r.null&fieldReward != 0 && r.scored {
 		r.fail("reward is null although the trajectory has a score")
 	}
@@ -172,7 +189,7 @@ func (r *row) settle() {
 }
 
 func (r *row) set(f fields, key, raw []byte) {
-	if string(raw) == "null" {
+	if string(raw) == "null" || f == fieldBranchOf && string(raw) == `""` { // tables have an empty text for none
 		r.null |= f
 		if f&(fieldGroup|fieldTrajectory|fieldStep|fieldObservation) != 0 {
 			r.fail("%s is null", key)
@@ -212,6 +229,12 @@ func (r *row) set(f fields, key, raw []byte) {
 		r.greedy = r.number(key, raw)
 	case fieldRewards:
 		r.judge(raw)
+	case fieldLogProb:
+		r.logProb = r.number(key, raw)
+	case fieldBranchOf:
+		r.left = r.name(key, raw)
+	case fieldBranchAt:
+		r.at = r.index(key, raw)
 	}
 }
 

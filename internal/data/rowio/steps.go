@@ -2,10 +2,11 @@ package rowio
 
 // finish checks the relations between rows and drops the columns that no row has.
 func (rd *reader) finish() {
+	r, given := &rd.table.Rows, rd.table.Rows.Len()
+	rd.branches()
 	rd.checkSteps()
-	r := &rd.table.Rows
-	if rd.valued > 0 && rd.valued < r.Len() && len(rd.problems.list) == 0 {
-		rd.problems.add(0, "value is given in %d of %d rows; set it in all rows or in none", rd.valued, r.Len())
+	if rd.valued > 0 && rd.valued < given && len(rd.problems.list) == 0 {
+		rd.problems.add(0, "value is given in %d of %d rows; set it in all rows or in none", rd.valued, given)
 	}
 	if rd.has&fieldValue == 0 {
 		r.Value = nil
@@ -27,6 +28,9 @@ func (rd *reader) finish() {
 	}
 	if rd.has&fieldGreedy == 0 {
 		r.Greedy = nil
+	}
+	if rd.has&fieldLogProb == 0 {
+		r.LogProb = nil
 	}
 	rd.finishRewards()
 }

@@ -20,7 +20,7 @@ type Table struct {
 // line is the source of a row.
 type line struct {
 	number int
-	text   []byte // the object without its closing brace and without result fields
+	text   []byte // the object without its closing brace and without result fields; nil for a row that is not in the file
 }
 
 type trajectory struct {
@@ -29,8 +29,12 @@ type trajectory struct {
 	rows        int
 	scored      bool
 	score       float64
-	scoreLine   int  // the line of scored and score, 0 = none yet
-	noReward    bool // some reward is null, so there is no return
+	scoreLine   int    // the line of scored and score, 0 = none yet
+	noReward    bool   // some reward is null, so there is no return
+	left        string // the trajectory that it branched off, if branches is true
+	at          int32
+	branches    bool
+	branchLine  int // the line of these, 0 = none yet
 }
 
 // Where describes a row for messages: group, trajectory, step and line.
@@ -64,8 +68,11 @@ func quote(s string) string {
 }
 
 // Place returns a row's group and trajectory in the file, and the 1-based line of the
-// row.
+// row, or 0 for the copied step of a branch that the file leaves out.
 func (t *Table) Place(row int) (group, trajectory string, line int) {
 	x := t.trajectories[t.Rows.Trajectory[row]]
+	if t.lines[row].text == nil {
+		return x.group, x.name, 0
+	}
 	return x.group, x.name, t.lines[row].number
 }

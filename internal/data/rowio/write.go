@@ -12,7 +12,8 @@ import (
 
 // Write writes the rows with their original text and order, each with the fields return,
 // episode_advantage, step_advantage, advantage and anchor_group at its end; it replaces
-// fields of these names in the input. return is null if the trajectory has no rewards;
+// fields of these names in the input. If there are branches, it also writes advantage_weight, the
+// row's weight in the loss, which is 0 for copies. return is null if the trajectory has no rewards;
 // anchor_group is −1 for a row without a score. It panics if the length of res differs
 // from the table's.
 func (t *Table) Write(w io.Writer, res *advantage.Result) error {
@@ -22,6 +23,9 @@ func (t *Table) Write(w io.Writer, res *advantage.Result) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	var buf []byte
 	for i, l := range t.lines {
+		if l.text == nil {
+			continue
+		}
 		buf = append(buf[:0], l.text...)
 		buf = append(buf, `,"return":`...)
 		if t.trajectories[t.Rows.Trajectory[i]].noReward {
@@ -33,6 +37,9 @@ func (t *Table) Write(w io.Writer, res *advantage.Result) error {
 		buf = number(append(buf, `,"step_advantage":`...), res.Step[i])
 		buf = number(append(buf, `,"advantage":`...), res.Advantage[i])
 		buf = strconv.AppendInt(append(buf, `,"anchor_group":`...), int64(res.AnchorGroup[i]), 10)
+		if t.Rows.BranchOf != nil {
+			buf = number(append(buf, `,"advantage_weight":`...), res.Weight[i])
+		}
 		buf = append(buf, "}\n"...)
 		if _, err := out.Write(buf); err != nil {
 			return fmt.Errorf("writing rows: %w", err)

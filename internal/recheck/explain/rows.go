@@ -59,8 +59,9 @@ func (b *Batch) fill(table *rowio.Table, path string, row int) error {
 	lines := map[int]int{}
 	for i := range b.Rows.Group {
 		if b.Rows.Group[i] == b.Rows.Group[row] {
-			_, _, line := table.Place(i)
-			lines[line] = i
+			if _, _, line := table.Place(i); line > 0 {
+				lines[line] = i
+			}
 		}
 	}
 	in, err := jsonl.Open(path, nil)
@@ -92,6 +93,11 @@ func (b *Batch) fill(table *rowio.Table, path string, row int) error {
 			b.saved[i] = &rl.Credit{
 				BaseReward: b.Rows.Reward[i], Return: *x.Return, EpisodeAdvantage: *x.Episode, StepAdvantage: *x.Step, Advantage: *x.Advantage, AnchorGroup: x.Anchor,
 			}
+		}
+	}
+	for i := range b.actions {
+		if b.actions[i] == "" {
+			b.actions[i] = b.actions[b.owner(i)]
 		}
 	}
 	return nil

@@ -83,7 +83,9 @@ func (t *Tree) value(p float64) {
 	case first.Score == nil && n > 0:
 		t.Value = sum / n
 	case first.Score == nil:
-	case n > 0 && p >= 0:
+	case n > 0 && p == 0:
+		t.Value, t.Rule = sum/n, "the mean G of the branches"
+	case n > 0 && p > 0:
 		t.Value, t.Rule = p*first.Return+(1-p)*sum/n, "p G of the first + (1 − p) mean G of the others, p = "+Number(p)
 	default:
 		t.Value = (first.Return + sum) / (n + 1)
@@ -91,8 +93,11 @@ func (t *Tree) value(p float64) {
 }
 
 // likelihood returns the probability of the action of a row for counterfactual, which weighs by it,
-// and −1 for other estimators.
+// 0 for a member's row and vine, which does not count it, and −1 for other estimators.
 func (b *Batch) likelihood(row int) float64 {
+	if b.Config.Estimator == "vine" && !b.branch(row) {
+		return 0
+	}
 	if b.Config.Estimator != "counterfactual" || b.Rows.LogProb == nil {
 		return -1
 	}
