@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/internal/host/disk"
 )
 
 func module(t testing.TB, pkg string, slots int) host.Config {
@@ -100,7 +101,7 @@ func TestModuleIsAPlugin(t *testing.T) {
 // module gets the prefix of the sandbox; a program is refused there.
 func TestModulePaths(t *testing.T) {
 	for module, want := range map[string]string{
-		"maze.wasm": "./maze.wasm", "./maze.py": "sandbox:./maze.py", "../maze": "sandbox:../maze", "/maze.py": "sandbox:/maze.py", "": "name",
+		"maze.wasm": "./maze.wasm", "maze.js": "sandbox:./maze.js", "./maze.py": "sandbox:./maze.py", "../maze": "sandbox:../maze", "/maze.py": "sandbox:/maze.py", "": "name",
 	} {
 		path, is := host.Choice("name", module)
 		require.Equal(t, want, path)
@@ -132,4 +133,9 @@ func TestModulePaths(t *testing.T) {
 	e, err := host.Find("sandbox:environment", folder)
 	require.NoError(t, err)
 	require.Equal(t, "sandbox:"+file, e)
+	js := filepath.Join(t.TempDir(), "maze.js")
+	require.NoError(t, os.WriteFile(js, nil, 0o600))
+	require.True(t, disk.Runs(js))
+	require.NoError(t, os.Chmod(js, 0o700))
+	require.False(t, disk.Runs(js), "an executable file is a program")
 }
