@@ -208,3 +208,26 @@ func TestPlainShapes(t *testing.T) {
 		require.NoError(t, e.Close())
 	}
 }
+
+// Promise: an environment that changes what the host reads in its memory ends its own episode,
+// at once or in the next step, and nothing else.
+func TestSandboxForgers(t *testing.T) {
+	e := player{open(t, sandboxed(t, 2, filepath.Join("plugin_tests", "forger.py"))), t}
+	later := slices.Index(e.Spec().Actions, "no calls")
+	for i, action := range e.Spec().Actions {
+		e.reset(3, 1)
+		b := env.NewBatch(e.Spec())
+		b.Want = env.WantText | env.WantFeatures
+		b.Ops[0], b.Actions[0] = env.Step, int32(i)
+		b.Ops[1], b.Actions[1] = env.Step, int32(len(e.Spec().Actions)-1)
+		r := e.exchange(b)
+		require.Equal(t, i < later, r.Flags[0] == env.Failed, action)
+		require.Equal(t, env.Flag(0), r.Flags[1], action)
+		if i >= later {
+			r = e.exchange(b) // it may fail now, with an error of this slot
+			require.Equal(t, env.Flag(0), r.Flags[1], action)
+		}
+	}
+	e.reset(3, 1)
+	require.Equal(t, []string{"b", "b"}, e.step(3, "nothing wrong").Anchor)
+}

@@ -216,6 +216,7 @@ func (e *Environment) Render(ctx context.Context, index int) (string, error) {
 	text, err := s.guest.ask(ctx, "draw", e.module.budget(), block.Render, nil)
 	if f := fault.As(err); f != nil && f.Boundary == fault.Sandbox {
 		s.drop()
+		s.state = failed
 	}
 	return wire.Lines(string(text), wire.MaxText), err
 }

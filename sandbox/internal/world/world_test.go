@@ -47,6 +47,7 @@ type tiny struct {
 	tables   []wt.Table
 	without  string // an export to leave out
 	events   []byte
+	render   wt.Code // if not empty, what merit_render runs
 }
 
 func answer(failed, at, size uint32) string { return string(words(failed, at, size)) }
@@ -92,6 +93,9 @@ func (g tiny) bytes() []byte {
 		{Export: block.Reset, Params: wt.I64 + wt.I32, Results: wt.I32, Body: wt.I32Const(atGood)},
 		{Export: block.Step, Params: wt.I32 + wt.I32 + wt.I32 + wt.I32, Results: wt.I32, Body: wt.LocalGet(0) + wt.If(g.code+wt.I32Const(atBad)+wt.Return) + wt.I32Const(atGood)},
 		{Params: "", Body: wt.Call(p + 6)}, // endless recursion
+	}
+	if g.render != "" {
+		funcs = append(funcs, wt.Func{Export: block.Render, Results: wt.I32, Body: g.render})
 	}
 	for i := range funcs {
 		if funcs[i].Export == g.without {
@@ -358,4 +362,18 @@ func FuzzTurn(f *testing.F) {
 		over := r.Flags[0]&(env.Terminated|env.Truncated|env.Failed) != 0
 		require.True(t, over || r.Mask[0] == 1 || r.Mask[1] == 1)
 	})
+}
+
+// Promise: a picture that breaks the guest ends the episode of its slot, which then says so.
+func TestBrokenPictureEndsTheEpisode(t *testing.T) {
+	e, r := open(t, options(), tiny{render: wt.Unreachable}.bytes(), 2), env.Reply{}
+	require.NoError(t, e.Exchange(t.Context(), all(e, env.Reset, 0), &r))
+	_, err := e.Render(t.Context(), 1)
+	require.ErrorContains(t, err, "trap: unreachable")
+	require.NoError(t, e.Exchange(t.Context(), all(e, env.Step, 0), &r))
+	require.Equal(t, []env.Flag{0, env.Failed}, r.Flags)
+	require.Contains(t, r.Events[len(r.Events)-1].Message, "the slot was stepped after it failed")
+	require.NoError(t, e.Exchange(t.Context(), all(e, env.Reset, 0), &r))
+	require.NoError(t, e.Exchange(t.Context(), all(e, env.Step, 0), &r))
+	require.Equal(t, []env.Flag{0, 0}, r.Flags)
 }
