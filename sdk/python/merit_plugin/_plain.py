@@ -170,12 +170,27 @@ def _row(numbers: Any) -> str:
     """Numbers as text: equal if they are equal when they are rounded."""
     kinds = {*map(type, numbers)}
     if kinds == FLOATS:
-        return ("%.3f," * len(numbers) % tuple(numbers))[:-1].replace("-0.000", "0.000")
+        return ",".join(map(TEXTS.__getitem__, numbers))
     return ",".join(map(_number, numbers) if float in kinds else map(str, numbers))
 
 
+class _Texts(dict):
+    """Floats as text. A few values are nearly all that most environments show, and to find
+    one is quicker than to write it."""
+
+    def __missing__(self, n: float) -> str:
+        if len(self) >= MOST_TEXTS:
+            self.clear()
+        text = self[n] = ("%.3f" % n).replace("-0.000", "0.000")
+        return text
+
+
+MOST_TEXTS = 1024
+TEXTS = _Texts()
+
+
 def _number(n: Any) -> str:
-    return ("%.3f" % n).replace("-0.000", "0.000") if isinstance(n, float) else str(n)
+    return TEXTS[n] if type(n) is float else str(n)
 
 
 def _text(seen: Any) -> str:
