@@ -20,12 +20,14 @@ func (d *Result) count(rows *Rows) {
 	st := Stats{Rows: rows.Len(), Trajectories: s.order.trajectories(), Groups: int(width(rows.Group))}
 	scored, nonZero := 0, 0
 	for i, m := range s.member {
-		if s.branches.copied(i) {
-			st.Rows--
-			continue
-		}
-		if s.begins(rows, i) && rows.branched(int32(i)) {
-			st.Branches++
+		if s.branches.any {
+			if s.branches.copied(i) {
+				st.Rows--
+				continue
+			}
+			if s.begins(rows, i) && rows.branched(int32(i)) {
+				st.Branches++
+			}
 		}
 		if m < 0 {
 			if s.begins(rows, i) {
