@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/merit-rl/merit/core/advantage"
@@ -19,6 +20,8 @@ type Estimator struct {
 	Name    string
 	Config  advantage.Config
 	Program reward.Scorer // nil for one of core/advantage
+
+	Branches *Branches // nil = its episodes do not branch
 }
 
 // Adapter is appended to a Python file with a function advantages(rows). It makes a reward of
@@ -41,6 +44,14 @@ type row struct {
 	Value       float64 `json:"value"`
 	Terminated  bool    `json:"terminated"`
 	Truncated   bool    `json:"truncated"`
+}
+
+// plays returns a batch for e alone.
+func (e Estimator) plays(w *World, p Policy, exact *Exact, members int, r *rand.Rand) *episodes {
+	if e.Branches != nil {
+		return w.branched(e.Branches, p, exact, members, r)
+	}
+	return w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
 }
 
 // estimate returns the advantages of rows, which are valid until result is used again.

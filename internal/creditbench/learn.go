@@ -38,15 +38,16 @@ func (w *World) learn(ctx context.Context, e Estimator, members int, r *rand.Ran
 	kept := keptgraph.New(e.Config)
 	exact := w.Solve(p)
 	for steps := 0; steps < budget; {
-		played := w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
+		played := e.plays(w, p, exact, members, r)
 		kept.Reach(&played.rows, nil)
 		advantages, err := e.estimate(ctx, &played.rows, &result)
 		if err != nil {
 			return out, err
 		}
 		kept.Add(&played.rows, nil)
-		w.update(table, p, played, advantages, views)
-		n := min(played.rows.Len(), budget-steps)
+		learned, advantages, n := played.learned(advantages, &result)
+		w.update(table, p, learned, advantages, views)
+		n = min(n, budget-steps)
 		before := w.Success(exact)
 		exact = w.Solve(p)
 		out.Last = w.Success(exact)

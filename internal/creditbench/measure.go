@@ -36,16 +36,22 @@ func (w *World) measure(ctx context.Context, estimators []Estimator, members int
 	for i, e := range estimators {
 		kept[i] = keptgraph.New(e.Config)
 	}
-	for range batches {
+	for batch := range batches {
 		played := w.sample(p, exact, max(1, episodesOfABatch/members), members, r)
 		for i, e := range estimators {
+			played := played
+			if e.Branches != nil { // its own randomness, of the policy, so that it changes nothing for the others
+				of := math.Float64bits(exact.value[0][w.starts[0]])
+				played = e.plays(w, p, exact, members, rand.New(rand.NewPCG(of, uint64(batch))))
+			}
 			kept[i].Reach(&played.rows, nil)
 			found, err := e.estimate(ctx, &played.rows, &result)
 			if err != nil {
 				return nil, err
 			}
 			kept[i].Add(&played.rows, nil)
-			all[i].add(played, found)
+			learned, found, _ := played.learned(found, &result)
+			all[i].add(learned, found)
 		}
 	}
 	out := make([]Quality, len(estimators))

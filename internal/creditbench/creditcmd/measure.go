@@ -31,6 +31,7 @@ type options struct {
 	Worlds     []string `flag:"world" usage:"measure in this world (repeatable; default all)"`
 	Members    []int    `flag:"members" usage:"members of a group (repeatable)"`
 	Seeds      int      `flag:"seeds" usage:"random policies, and trainings, of each world"`
+	Branches   bool     `flag:"branches" usage:"compare the estimators that compare branches, and gigpo with and without branches"`
 	Out        string   `flag:"out" usage:"write a page (.md) with every table" output:"yes"`
 	Sandbox    sandbox.Config
 }
@@ -52,8 +53,11 @@ advantages(rows), or a WebAssembly module. It runs in the sandbox, as rewards do
 function gets the rows of a batch, as merit advantages reads them, and returns one number
 for each row.
 
+--branches compares what branches buy: the estimators that compare branches and GiGPO, in
+episodes that branch, with those without branches. Steps of branches count.
+
 Worlds: ` + worlds() + `.`,
-		Example: "  merit advantages measure --members 8 --seeds 2\n  merit advantages measure --estimator gigpo --estimator graphgpo --world push --members 4 --seeds 3 --out push.md\n  merit advantages measure --file median.py --estimator gigpo --world fork --members 4 --seeds 2",
+		Example: "  merit advantages measure --members 8 --seeds 2\n  merit advantages measure --estimator gigpo --estimator graphgpo --world push --members 4 --seeds 3 --out push.md\n  merit advantages measure --file median.py --estimator gigpo --world fork --members 4 --seeds 2\n  merit advantages measure --branches --world push --members 8 --seeds 2",
 		RunE:    o.run,
 	}, o)
 }
@@ -102,6 +106,9 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 // plan checks the options.
 func (o *options) plan(cmd *cobra.Command) (creditbench.Plan, error) {
 	plan := creditbench.Default()
+	if o.Branches {
+		plan = creditbench.Branching()
+	}
 	plan.Worlds, plan.Members, plan.Seeds = o.Worlds, nil, o.Seeds
 	var problems []error
 	if o.Seeds < 2 || o.Seeds > 10_000 {
@@ -114,6 +121,9 @@ func (o *options) plan(cmd *cobra.Command) (creditbench.Plan, error) {
 		if !slices.Contains(plan.Members, m) {
 			plan.Members = append(plan.Members, m)
 		}
+	}
+	if o.Branches && (o.Out != "" || len(o.Files) > 0) {
+		problems = append(problems, console.Usage(cmd, "leave --out and --file out: the page is about estimators without branches, and programs see none", "--branches does not go with --out or --file"))
 	}
 	if o.Out != "" && filepath.Ext(o.Out) != ".md" {
 		problems = append(problems, console.Usage(cmd, "give it a name that ends in .md", "--out %s is not a Markdown page", o.Out))
