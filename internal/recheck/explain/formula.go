@@ -28,7 +28,7 @@ func (e *Explanation) Sum() string {
 		return "(A_E − mean) / deviation of the batch, A_E the weighted sum of the rewards, each compared by itself"
 	case c.Estimator == "tree":
 		return "A_S of the last state with several continuations, the same for all steps up to the next one"
-	case c.Estimator == "vine" && e.Tree != nil && e.Tree.Of != nil:
+	case c.Estimator == "vine" && e.Tree != nil && e.Tree.Of != "":
 		return "0: branches are evidence for the episode that they left"
 	case c.Estimator == "vine":
 		return "what the steps from one valued state to the next achieved, less the first of the two values"

@@ -9,9 +9,9 @@ import (
 // Tree is the part of the branches of a group around a step: how its state was played on, and
 // where the step's episode and its branches left others.
 type Tree struct {
-	// Of is the episode that the step's one left, and At the first step after that; nil = none.
-	Of *string `json:"branch_of,omitempty"`
-	At int     `json:"branch_at,omitempty"`
+	// Of is the episode that the step's one left, and At the first step after that; empty = none.
+	Of string `json:"branch_of,omitempty"`
+	At int    `json:"branch_at,omitempty"`
 	// CopyOf is the episode to which the step belongs, if the step is a copy of it; else empty.
 	CopyOf string `json:"copy_of,omitempty"`
 	State  string `json:"state,omitempty"` // what the policy saw, or the key of the state
@@ -54,7 +54,7 @@ func (b *Batch) tree(row int) *Tree {
 	own, state := b.owner(row), b.state(row)
 	t := &Tree{State: b.saw(state), Left: b.left(row)}
 	if b.branch(row) {
-		t.Of, t.At = &b.members[b.Rows.BranchOf[row]].Trajectory, int(b.Rows.BranchAt[row])
+		t.Of, t.At = b.members[b.Rows.BranchOf[row]].Trajectory, int(b.Rows.BranchAt[row])
 	}
 	if own != row {
 		t.CopyOf = b.members[b.Rows.Trajectory[own]].Trajectory
@@ -63,7 +63,7 @@ func (b *Batch) tree(row int) *Tree {
 		t.Ways = append(t.Ways, b.wayOn(i, state, own))
 	}
 	t.value(b.likelihood(state))
-	if len(t.Ways) < 2 && t.Of == nil && len(t.Left) == 0 {
+	if len(t.Ways) < 2 && t.Of == "" && len(t.Left) == 0 {
 		return nil
 	}
 	return t

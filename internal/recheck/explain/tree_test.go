@@ -16,7 +16,7 @@ func TestTree(t *testing.T) {
 	require.NoError(t, err)
 	e := b.Explain(b.Row("train-7-g0-won", 1))
 	require.Equal(t, "after hall", e.Tree.State)
-	require.Nil(t, e.Tree.Of)
+	require.Empty(t, e.Tree.Of)
 	type way struct {
 		trajectory, state string
 		score, mean, g    float64
@@ -47,7 +47,7 @@ func TestTree(t *testing.T) {
 
 	e = b.Explain(b.Row("train-7-g0-deep", 0))
 	require.Equal(t, "train-7-g0-won", e.Tree.CopyOf)
-	require.Equal(t, "train-7-g0-one", *e.Tree.Of)
+	require.Equal(t, "train-7-g0-one", e.Tree.Of)
 	require.Equal(t, 2, e.Tree.At)
 	require.Contains(t, e.Notes, "the step is a copy of step 0 of train-7-g0-won: the numbers are those of that step, and the learner skips the copy")
 	require.Equal(t, b.Explain(b.Row("train-7-g0-won", 0)).Advantage, e.Advantage)

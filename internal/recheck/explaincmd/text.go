@@ -88,8 +88,8 @@ func (p *printer) tree(e *explain.Explanation) {
 	if t == nil {
 		return
 	}
-	if t.Of != nil {
-		p.line("%s left %s at step %d", terminal.Clean(e.Trajectory), terminal.Clean(*t.Of), t.At)
+	if t.Of != "" {
+		p.line("%s left %s at step %d", terminal.Clean(e.Trajectory), terminal.Clean(t.Of), t.At)
 	}
 	if len(t.Ways) > 1 {
 		p.title("the state was played on %d times: it is worth %s, %s", len(t.Ways), explain.Number(t.Value), t.Rule)
