@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -325,6 +326,24 @@ func TestGraphOfAStep(t *testing.T) {
 	require.True(t, browsertest.Eval[bool](tab, `document.querySelector("#graph svg").getBoundingClientRect().right <= innerWidth`))
 	require.GreaterOrEqual(t, browsertest.Eval[float64](tab, `document.querySelector("#graph text").getBoundingClientRect().height`), 10.0)
 	tab.Screenshot("runs-step-graph-phone")
+}
+
+// Promise: the page of a step shows the ways on from its state, and links the episode that a branch
+// left.
+func TestBranchesOfAStep(t *testing.T) {
+	dir, left := t.TempDir(), ""
+	keptRun(t, filepath.Join(dir, "a"), func(e *rl.Trajectory) {
+		if of, ok := strings.CutSuffix(e.ID, "-m1"); ok {
+			e.BranchOf, left = of+"-m0", e.ID
+		}
+	})
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/step?run=a&step=0&trajectory=" + left)
+	require.Equal(t, 2, browsertest.Eval[int](tab, `document.querySelectorAll("#ways tbody tr").length`))
+	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("#ways tr.this").length`))
+	tab.Go(browsertest.Eval[string](tab, `document.querySelector("#branches a").getAttribute("href")`))
+	require.Contains(t, browsertest.Eval[string](tab, `document.querySelector("h1").textContent`), strings.TrimSuffix(left, "1")+"0, step 0")
+	tab.Screenshot("runs-step-branches")
 }
 
 func trimPlus(text string) string {
