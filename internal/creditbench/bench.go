@@ -45,7 +45,7 @@ func Default() Plan {
 		cfg, name := advantage.Default(), e.Name
 		cfg.Estimator = name
 		if e.Branches {
-			p.LeftOut = append(p.LeftOut, LeftOut{name, "estimator " + name + " compares branches, and no episode of the bench has any"})
+			p.LeftOut = append(p.LeftOut, LeftOut{name, "it compares branches; merit advantages measure --branches measures it"})
 			continue
 		}
 		if err := advantage.Estimate(cfg, &played.rows, new(advantage.Result)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -20,8 +21,8 @@ const maxStates = 200_000
 // graph is every state that actions lead to from a start. What follows an action is certain.
 type graph struct {
 	spec  env.Spec
-	nodes []node // the first one is the start
-	edges int
+	nodes []node         // the first one is the start
+	known map[string]int // nodes by key
 }
 
 // node is a state as a policy sees it. States that look the same are one.
@@ -51,46 +52,58 @@ type answer struct {
 
 // explore visits every state from the start of a seed. An episode has at most horizon steps.
 func explore(ctx context.Context, e env.Env, seed uint64, horizon int) (*graph, error) {
-	g := &graph{spec: e.Spec()}
-	known := map[string]int{}
 	first, err := play(ctx, e, seed, [][]int32{nil})
 	if err != nil {
 		return nil, err
 	}
-	known[first[0].key()], g.nodes = 0, []node{first[0].node}
+	g := &graph{spec: e.Spec(), nodes: []node{first[0].node}, known: map[string]int{first[0].key(): 0}}
 	for begin := 0; begin < len(g.nodes) && len(g.nodes[begin].path) < horizon; {
-		depth, n := len(g.nodes[begin].path), len(g.nodes)
-		var paths [][]int32
-		for i := begin; i < n; i++ {
-			for a := range g.spec.Actions {
-				if g.nodes[i].mask[a] != 0 {
-					paths = append(paths, append(g.nodes[i].path[:depth:depth], int32(a)))
-				}
-			}
+		end := len(g.nodes)
+		answers, err := play(ctx, e, seed, g.paths(begin, end))
+		if err == nil {
+			err = g.expand(begin, end, answers, horizon)
 		}
-		answers, err := play(ctx, e, seed, paths)
 		if err != nil {
 			return nil, err
 		}
-		for i := begin; i < n; i++ {
-			g.nodes[i].moves = make([]move, len(g.spec.Actions))
-			for a := range g.spec.Actions {
-				if g.nodes[i].mask[a] == 0 {
-					continue
-				}
-				if g.nodes[i].moves[a], err = g.follow(known, &answers[0], depth+1 < horizon); err != nil {
-					return nil, err
-				}
-				answers, g.edges = answers[1:], g.edges+1
-			}
-		}
-		begin = n
+		begin = end
 	}
 	return g, nil
 }
 
+// paths returns where each action leads from the nodes begin … end−1, which are equally far from the start.
+func (g *graph) paths(begin, end int) (paths [][]int32) {
+	for i := begin; i < end; i++ {
+		n := &g.nodes[i]
+		for a, available := range n.mask {
+			if available != 0 {
+				paths = append(paths, append(slices.Clip(n.path), int32(a)))
+			}
+		}
+	}
+	return paths
+}
+
+// expand sets the moves of the nodes begin … end−1 from the answers to their paths.
+func (g *graph) expand(begin, end int, answers []answer, horizon int) (err error) {
+	for i := begin; i < end; i++ {
+		moves := make([]move, len(g.spec.Actions))
+		for a := range moves {
+			if g.nodes[i].mask[a] == 0 {
+				continue
+			}
+			if moves[a], err = g.follow(&answers[0], len(g.nodes[i].path)+1 < horizon); err != nil {
+				return err
+			}
+			answers = answers[1:]
+		}
+		g.nodes[i].moves = moves
+	}
+	return nil
+}
+
 // follow adds the state of an answer. More says whether an episode can have steps after it.
-func (g *graph) follow(known map[string]int, a *answer, more bool) (move, error) {
+func (g *graph) follow(a *answer, more bool) (move, error) {
 	if a.flags&env.Terminated != 0 || !more {
 		return move{end, a.reward}, nil
 	}
@@ -98,10 +111,10 @@ func (g *graph) follow(known map[string]int, a *answer, more bool) (move, error)
 		return move{}, g.unsuited(fmt.Sprintf("it cuts an episode off after %d steps, before its limit", len(a.path)), "use an environment that cuts episodes off at its limit of steps only")
 	}
 	key := a.key()
-	n, ok := known[key]
+	n, ok := g.known[key]
 	if !ok {
 		n = len(g.nodes)
-		known[key], g.nodes = n, append(g.nodes, a.node)
+		g.known[key], g.nodes = n, append(g.nodes, a.node)
 	}
 	if n >= maxStates {
 		return move{}, g.unsuited(fmt.Sprintf("a start leads to more than %d states", maxStates), "choose a smaller task in environment.options")

@@ -63,31 +63,12 @@ the same randomness.`,
 }
 
 func (o *exactOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := checkSplit(cmd, o.Split); err != nil {
+	if err := o.check(cmd); err != nil {
 		return err
 	}
-	if o.Continuations < 0 || o.Continuations > 4096 {
-		return console.Usage(cmd, "use 1 to 4096, or 0 for none", "--continuations %d is not allowed", o.Continuations)
-	}
-	if o.Groups < 2 {
-		return console.Usage(cmd, "use 2 or more; 16 is the default", "--groups %d is not allowed", o.Groups)
-	}
-	dir, err := o.player.choose(cmd)
+	dir, what, err := o.plays(cmd)
 	if err != nil {
 		return err
-	}
-	what := exact.Options{Split: o.Split, Groups: o.Groups}
-	if o.player.promoted != nil {
-		return &fault.Error{Boundary: fault.CLI, Kind: fault.Refused, Where: o.player.word, What: "a promoted policy may be two policies, each with a share of the starts", Hint: "name a run directory or a checkpoint with --policy"}
-	}
-	if word := o.player.checkpoint(); word != "" {
-		_, name, err := merit.SplitCheckpoint(word)
-		if err == nil {
-			what.Checkpoint, err = run.ReadCheckpoint(dir, name)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	settings := o.Settings
 	if len(settings) == 0 {
@@ -112,6 +93,34 @@ func (o *exactOptions) run(cmd *cobra.Command, _ []string) error {
 		all = append(all, exactRow{setting, r})
 	}
 	return o.print(all)
+}
+
+func (o *exactOptions) check(cmd *cobra.Command) error {
+	switch {
+	case o.Continuations < 0 || o.Continuations > 4096:
+		return console.Usage(cmd, "use 1 to 4096, or 0 for none", "--continuations %d is not allowed", o.Continuations)
+	case o.Groups < 2:
+		return console.Usage(cmd, "use 2 or more; 16 is the default", "--groups %d is not allowed", o.Groups)
+	}
+	return checkSplit(cmd, o.Split)
+}
+
+// plays returns the run whose configuration and policy are used.
+func (o *exactOptions) plays(cmd *cobra.Command) (dir string, what exact.Options, err error) {
+	what = exact.Options{Split: o.Split, Groups: o.Groups}
+	if dir, err = o.player.choose(cmd); err != nil {
+		return dir, what, err
+	}
+	if o.player.promoted != nil {
+		return dir, what, &fault.Error{Boundary: fault.CLI, Kind: fault.Refused, Where: o.player.word, What: "a promoted policy may be two policies, each with a share of the starts", Hint: "name a run directory or a checkpoint with --policy"}
+	}
+	if o.player.word != "" {
+		var name string
+		if _, name, err = merit.SplitCheckpoint(o.player.word); err == nil {
+			what.Checkpoint, err = run.ReadCheckpoint(dir, name)
+		}
+	}
+	return dir, what, err
 }
 
 func (o *exactOptions) measure(ctx context.Context, cfg *merit.Config, what exact.Options) (*exact.Results, error) {
