@@ -78,6 +78,14 @@ func TestKeepWhatBranchesLeft(t *testing.T) {
 	}
 	it := &iteration{kept: selectEpisodes(run.SaveConfig{Best: 1}, 0, all)}
 	require.Equal(t, []*rl.Trajectory{all[1], all[3], all[5]}, it.kept)
+	g := append([]*rl.Trajectory(nil), all...)
+	for i, e := range g {
+		c := *e
+		if g[i] = &c; i%2 == 1 { // two groups: 1 with 3 and 5, and 0 and 2 with 4
+			c.Group = "b"
+		}
+	}
+	require.Equal(t, []*rl.Trajectory{g[1], g[3], g[5]}, selectEpisodes(run.SaveConfig{Every: 99}, 98, g), "all members of the group, so all of its branches")
 	it.point(all[4:5], all)
 	require.Equal(t, []*rl.Trajectory{all[0], all[1], all[3], all[4], all[5]}, it.kept)
 }
