@@ -2,9 +2,11 @@ package rowio
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/internal/data/table"
 )
 
 // branch records which trajectory the one of the parsed row branched off.
@@ -13,6 +15,7 @@ func (rd *reader) branch(number int, tr *trajectory) {
 	branches := (x.has&^x.null)&fieldBranchOf != 0
 	switch {
 	case len(x.wrong) > 0:
+		rd.lost = rd.lost || x.has&(fieldBranchOf|fieldBranchAt) != 0 // where it begins is not known
 	case tr.branchLine == 0:
 		tr.branchLine, tr.branches, tr.left, tr.at = number, branches, string(x.left), x.at
 	case branches != tr.branches:
@@ -35,8 +38,11 @@ const (
 // it leaves out.
 func (rd *reader) branches() {
 	t := rd.table
-	if !slices.ContainsFunc(t.trajectories, func(x trajectory) bool { return x.branches }) || rd.lost || len(rd.problems.list) > 0 {
+	if !slices.ContainsFunc(t.trajectories, func(x trajectory) bool { return x.branches }) {
 		return
+	}
+	if rd.lost = rd.lost || len(rd.problems.list) > 0; rd.lost {
+		return // without the copies, so that their steps are not said to be missing
 	}
 	of := make([]int32, len(t.trajectories))
 	for k := range t.trajectories {
@@ -51,14 +57,81 @@ func (rd *reader) branches() {
 		}
 		of[k] = id
 	}
+	if !rd.lost {
+		rd.origins(of)
+	}
 	if rd.lost {
 		return
 	}
 	rd.copies(of)
+	rd.meet(of)
 	n := t.Rows.Len()
 	t.Rows.BranchOf, t.Rows.BranchAt = make([]int32, n), make([]int32, n)
 	for i, k := range t.Rows.Trajectory {
 		t.Rows.BranchOf[i], t.Rows.BranchAt[i] = of[k], t.trajectories[k].at
+	}
+}
+
+// origins reports branches that leave a circle of branches, or a trajectory behind its end. Their
+// first steps cannot be copied, so nothing is said of those that are missing.
+func (rd *reader) origins(of []int32) {
+	t := rd.table
+	steps := make([]int32, len(of)) // with those that the file leaves out
+	for i, k := range t.Rows.Trajectory {
+		steps[k] = max(steps[k], t.Rows.Step[i]+1)
+	}
+	circular := circles(of)
+	wrong := func(x *trajectory, format string, args ...any) {
+		rd.problems.add(x.branchLine, "%s: %s", place(x.branchLine, x.group, x.name, x.at), fmt.Sprintf(format, args...))
+		rd.lost = true
+	}
+	for k := range t.trajectories {
+		x := &t.trajectories[k]
+		switch {
+		case !x.branches:
+		case circular[k]:
+			wrong(x, "branch_of names %s, which is the trajectory itself or one of its branches", quote(x.left))
+		case x.at >= steps[of[k]]:
+			wrong(x, "branch_at is %d, but %s has only %s", x.at, quote(x.left), table.Count(int(steps[of[k]]), "step"))
+		case x.at >= steps[k]:
+			wrong(x, "branch_at is %d, but the trajectory has only %s, and so none of its own", x.at, table.Count(int(steps[k]), "step"))
+		}
+	}
+}
+
+// circles says which trajectories are among those that they branch off.
+func circles(of []int32) []bool {
+	in, walk := make([]bool, len(of)), make([]int, len(of))
+	for first := range of {
+		k := int32(first)
+		for ; k >= 0 && walk[k] == 0; k = of[k] {
+			walk[k] = first + 1
+		}
+		if k >= 0 && walk[k] == first+1 {
+			for ; !in[k]; k = of[k] {
+				in[k] = true
+			}
+		}
+	}
+	return in
+}
+
+// meet reports branches that are not in the states of the trajectory that they left.
+func (rd *reader) meet(of []int32) {
+	r, t := &rd.table.Rows, rd.table
+	at := make(map[[2]int32]int, r.Len())
+	for i, k := range r.Trajectory {
+		at[[2]int32{k, r.Step[i]}] = i
+	}
+	for i, k := range r.Trajectory {
+		x := &t.trajectories[k]
+		if !x.branches || r.Step[i] > x.at {
+			continue
+		}
+		if j, ok := at[[2]int32{of[k], r.Step[i]}]; ok && r.Anchor[i] != r.Anchor[j] {
+			rd.problems.add(t.lines[i].number, "%s: the trajectory branches off %s at step %d, but the anchor differs from that of line %d",
+				t.Where(i), quote(x.left), x.at, t.lines[j].number)
+		}
 	}
 }
 
@@ -78,7 +151,7 @@ func (rd *reader) copies(of []int32) {
 		if done[k] || of[k] < 0 {
 			return
 		}
-		done[k] = true // also ends circles, which the estimator reports
+		done[k] = true
 		fill(of[k])
 		for _, i := range rows[k] {
 			if t.Rows.Step[i] < x.at {

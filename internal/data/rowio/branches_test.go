@@ -62,8 +62,8 @@ func TestWrongBranches(t *testing.T) {
 		strings.Replace(branch, `"group":"g"`, `"group":"h"`, 1):                                                      `branch_of names "t", which is not a trajectory of the group`,
 		strings.Replace(branch, `"branch_at":0`, `"branch_at":-1`, 1):                                                 "branch_at is not an integer",
 		strings.Replace(branch, `"branch_of":"t"`, `"branch_of":true`, 1):                                             "branch_of is neither a string nor an integer",
-		strings.Replace(branch, `"branch_of":"t"`, `"branch_of":"u"`, 1):                                              "trajectory 1 branches off itself, or off one of its branches",
-		strings.Replace(branch, `"branch_at":0`, `"branch_at":5`, 1):                                                  "branches off trajectory 0 at step 5",
+		strings.Replace(branch, `"branch_of":"t"`, `"branch_of":"u"`, 1):                                              `branch_of names "u", which is the trajectory itself or one of its branches`,
+		strings.Replace(branch, `"branch_at":0`, `"branch_at":5`, 1):                                                  `line 2 (group "g", trajectory "u", step 5): branch_at is 5, but "t" has only 1 step`,
 		branch + "\n" + strings.Replace(branch, `"step":0`, `"step":1`, 1) + "\n" + with(`"t"`, `"u"`):                "the step occurs twice",
 		branch + "\n" + strings.NewReplacer(`"step":0`, `"step":1`, `"branch_at":0`, `"branch_at":1`).Replace(branch): `the trajectory branches off "t" at step 1 here, but off "t" at step 0 in line 2`,
 		branch + "\n" + with(`"trajectory":"t","step":0`, `"trajectory":"u","step":1`):                                "branch_of is given in some rows of the trajectory but not in others (compare line 2)",
@@ -73,6 +73,31 @@ func TestWrongBranches(t *testing.T) {
 		cfg.Estimator = "vine"
 		_, err := rowio.Estimate(cfg, "rows", strings.NewReader(good+"\n"+in), new(bytes.Buffer))
 		require.ErrorContains(t, err, want, in)
+	}
+}
+
+// Promise: a mistake in a branch is one problem. The steps that the file leaves out are not reported too.
+func TestOneProblemOfABranch(t *testing.T) {
+	row := func(name, step, rest string) string {
+		return strings.NewReplacer(`"trajectory":"t"`, `"trajectory":"`+name+`"`, `"step":0`, `"step":`+step+rest).Replace(good) + "\n"
+	}
+	parent := row("t", "0", "") + row("t", "1", "")
+	for in, want := range map[string]string{
+		row("u", "1", `,"branch_of":"v","branch_at":1`) + row("v", "1", `,"branch_of":"u","branch_at":1`): `2 problems:
+  line 3 (group "g", trajectory "u", step 1): branch_of names "v", which is the trajectory itself or one of its branches
+  line 4 (group "g", trajectory "v", step 1): branch_of names "u", which is the trajectory itself or one of its branches`,
+		row("u", "7", `,"branch_of":"t","branch_at":7`):                    `branch_at is 7, but "t" has only 2 steps`,
+		row("u", "0", `,"branch_of":"t","branch_at":1`):                    "branch_at is 1, but the trajectory has only 1 step, and so none of its own",
+		row("u", "1", `,"branch_of":"t"`):                                  "branch_of is given without branch_at",
+		row("u", "1", `,"branch_at":1`):                                    "branch_at is given without branch_of",
+		row("u", "1", `,"branch_of":"t","branch_at":"1"`):                  "branch_at is not an integer from 0 to 2147483647",
+		row("u", "1", `,"branch_of":"t","branch_at":1,"anchor":"another"`): `line 3 (group "g", trajectory "u", step 1): the trajectory branches off "t" at step 1, but the anchor differs from that of line 2`,
+		row("u", "1", `,"branch_of":"t","branch_at":1`) + "{\n":            "line 4: ",
+	} {
+		_, err := rowio.Read("rows", strings.NewReader(parent+in))
+		require.ErrorContains(t, err, want, in)
+		require.NotContains(t, err.Error(), "is missing", in)
+		require.Equal(t, strings.Count(want, "\n  line")/2, strings.Count(err.Error(), "\n  line")/2, err)
 	}
 }
 
