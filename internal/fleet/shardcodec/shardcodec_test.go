@@ -190,8 +190,8 @@ func TestOrder(t *testing.T) {
 // Promise: a result that does not fit the order is refused with the reason.
 func TestNoAnswer(t *testing.T) {
 	for why, change := range map[string]func(*credit.Scored){
-		"it has 1 of 2 groups":       func(s *credit.Scored) { s.Groups = s.Groups[:1] },
-		"5 evaluations for 6 episodes":       func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
+		"it has 1 of 2 groups":             func(s *credit.Scored) { s.Groups = s.Groups[:1] },
+		"5 evaluations for 6 episodes":     func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
 		"group train-3-g7 is missing":      func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
 		"a different task":                 func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
 		"has 2 members, not 3":             func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
