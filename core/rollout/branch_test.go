@@ -185,7 +185,7 @@ func TestWhereEpisodesBranch(t *testing.T) {
 	}
 	got, err := BranchConfig{Where: "every", Every: 1, OtherAction: true}.points(episode, 1)
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 3, 4}, got, "one action leaves nothing to choose")
+	require.Equal(t, []int{0, 1, 3, 4}, got, "one action leaves nothing to choose")
 
 	for where, what := range map[string]string{"value": "is value, but the policy estimates none", "entropy": "is entropy, but the policy reports none"} {
 		silent := dice{change: func(_ policy.Observation, d *policy.Decision) { d.Entropy = 0 }}

@@ -21,8 +21,8 @@ const (
 )
 
 // BranchConfig says at which states the episodes of training branch, and how often. A branch is
-// another continuation of the episode from such a state. The start of an episode is not one: its
-// other continuations are the members of the group.
+// another continuation of the episode from such a state. The start is one only with OtherAction:
+// otherwise, its other continuations are the members of the group.
 type BranchConfig struct {
 	// Where is how the states are chosen: none, every (each state whose step is a multiple of
 	// every), entropy (where the policy is least certain), value (where the estimate of the critic
@@ -164,7 +164,7 @@ func (c BranchConfig) points(t *rl.Trajectory, seed rl.Seed) ([]int, error) {
 		return nil, nil
 	}
 	var at []int
-	for k := t.BranchAt + 1; k < len(t.Steps); k++ {
+	for k := c.first(t); k < len(t.Steps); k++ {
 		if c.fits(&t.Steps[k]) {
 			at = append(at, k)
 		}
@@ -185,6 +185,14 @@ func (c BranchConfig) points(t *rl.Trajectory, seed rl.Seed) ([]int, error) {
 	}
 	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 	return at[:min(c.Points, len(at))], nil
+}
+
+// first returns the first step at which t may branch.
+func (c BranchConfig) first(t *rl.Trajectory) int {
+	if c.OtherAction && t.BranchOf == "" && c.Where != branchValue {
+		return 0
+	}
+	return t.BranchAt + 1
 }
 
 // fits reports whether an episode may branch at the state that s saw.

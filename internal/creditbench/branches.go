@@ -15,7 +15,7 @@ type Branches struct {
 	Other    bool // a branch takes another action than its parent, and has its randomness afterwards
 }
 
-// Branching is the plan of the estimators that compare branches, with GiGPO in the same episodes,
+// Branching is the plan of the estimators that compare branches, with GiGPO and GraphGPO in the same episodes,
 // beside those without branches that the others are compared with. All have the settings of a new
 // configuration.
 func Branching() Plan {
@@ -30,6 +30,7 @@ func Branching() Plan {
 	}
 	often, pairs := &Branches{Every: 5, Children: 2}, &Branches{Every: 3, Children: 1, Other: true}
 	add("gigpo, branches", "gigpo", often)
+	add("graphgpo, branches", "graphgpo", often)
 	add("tree", "tree", often)
 	add("vine", "vine", often)
 	add("counterfactual", "counterfactual", pairs)
@@ -52,7 +53,11 @@ func (w *World) branched(b *Branches, p Policy, e *Exact, members int, r *rand.R
 			all, played = all+len(c.states), played+1
 		}
 		for m, parent := range told {
-			for at := b.Every; at < len(parent.states); at += b.Every {
+			at := b.Every
+			if b.Other { // the other members say what the policy does at the start, but not under the same chance
+				at = 0
+			}
+			for ; at < len(parent.states); at += b.Every {
 				if b.Other && p[w.keys[parent.states[at]]][parent.actions[at]] == 1 {
 					continue
 				}
