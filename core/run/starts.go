@@ -86,16 +86,23 @@ func (s Starts) Seen() bool {
 	return s.InTraining != nil && *s.InTraining > 0 || s.InValidation != nil && *s.InValidation > 0
 }
 
+func (s Starts) distinct() string {
+	if s.Distinct == 1 {
+		return "1 distinct start"
+	}
+	return fmt.Sprintf("%d distinct starts", s.Distinct)
+}
+
 // String describes s in one or two sentences, for people.
 func (s Starts) String() string {
 	var b strings.Builder
 	switch {
 	case s.Clusters > 0:
-		fmt.Fprintf(&b, "%d distinct starts of %d tasks in %d test episodes; intervals and test are clustered by task", s.Distinct, s.Clusters, s.Episodes)
+		fmt.Fprintf(&b, "%s of %d tasks in %d test episodes; intervals and test are clustered by task", s.distinct(), s.Clusters, s.Episodes)
 	case s.Distinct == s.Episodes:
 		fmt.Fprintf(&b, "The %d test episodes have distinct starts", s.Episodes)
 	default:
-		fmt.Fprintf(&b, "%d distinct starts in %d test episodes; intervals and test are clustered by start", s.Distinct, s.Episodes)
+		fmt.Fprintf(&b, "%s in %d test episodes; intervals and test are clustered by start", s.distinct(), s.Episodes)
 	}
 	switch {
 	case s.InTraining == nil || s.InValidation == nil:

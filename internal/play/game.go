@@ -223,7 +223,7 @@ func (g *Game) move(step int, text string) (*rl.Action, error) {
 	case len(spec.Actions) > 0:
 		return nil, &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Invalid, Where: fmt.Sprintf("%s step %d", g.Episode.ID, step),
-			What: fmt.Sprintf("the action %q is not available", text), Hint: fmt.Sprintf("use one of %q", seen),
+			What: fmt.Sprintf("the action %q is not available", text), Hint: "use one of " + strings.Join(seen, ", "),
 		}
 	}
 	name, arguments, called := strings.Cut(strings.TrimSuffix(text, ")"), "(")

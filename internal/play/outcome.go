@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -72,13 +73,16 @@ func (g *Game) Fork(ctx context.Context, step int, actions []string) (*Fork, err
 	if len(actions) == 0 {
 		actions = append(slices.Clone(seen), PolicyMoves)
 	}
+	recorded := Action(&g.Episode.Steps[step])
+	if err := g.available(step, recorded, actions); err != nil {
+		return nil, err
+	}
 	played := g.Played
 	g.done = 0
 	base, err := g.continued(ctx, step+1, nil)
 	if err != nil {
 		return nil, err
 	}
-	recorded := Action(&g.Episode.Steps[step])
 	f := &Fork{Episode: g.Episode.ID, Step: step, Continuations: g.options.Continuations, Branches: []Branch{g.branch(step+1, recorded, base)}}
 	f.Branches[0].Recorded = true
 	for _, action := range actions {
@@ -99,6 +103,18 @@ func (g *Game) Fork(ctx context.Context, step int, actions []string) (*Fork, err
 	}
 	f.Played = g.Played - played
 	return f, nil
+}
+
+// available returns an error for each action that cannot be taken at a step, before anything is played.
+func (g *Game) available(step int, recorded string, actions []string) error {
+	var all []error
+	for _, action := range actions {
+		if action != recorded && action != PolicyMoves {
+			_, err := g.move(step, action)
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
 }
 
 // Action returns the action of a step as one word or line.

@@ -278,9 +278,12 @@ func TestRefused(t *testing.T) {
 	}
 	g, err := p.Open(t.Context(), lost)
 	require.NoError(t, err)
-	_, err = g.Fork(t.Context(), 2, []string{"fly"})
+	played := g.Played
+	_, err = g.Fork(t.Context(), 2, []string{"jump", "fly", "swim"})
 	require.ErrorContains(t, err, `the action "fly" is not available`)
-	require.Contains(t, fault.As(err).Hint, `"walk" "jump"`)
+	require.ErrorContains(t, err, `the action "swim" is not available`)
+	require.Equal(t, "use one of walk, jump", fault.As(err).Hint)
+	require.Equal(t, played, g.Played, "nothing is played before all actions are known to be available")
 }
 
 // mumbler is a language model that plays by name, and sometimes answers without an action.

@@ -113,7 +113,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	case o.Times < 1:
 		return console.Usage(cmd, "use 1 or more", "--continuations %d is less than 1", o.Times)
 	case o.Greedy && cmd.Flags().Changed("continuations") && o.Times > 1:
-		return console.Usage(cmd, "omit one of them", "--greedy makes all continuations the same")
+		return console.Usage(cmd, "omit -k or --greedy", "--greedy makes all %d continuations the same", o.Times)
 	case o.Split != "" && !slices.Contains(train.Splits(), o.Split):
 		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.Split)
 	case len(args) > 0:
