@@ -22,6 +22,7 @@ import (
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/show"
+	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/play"
 	"github.com/merit-rl/merit/internal/promote"
@@ -159,9 +160,43 @@ func (o *options) open(ctx context.Context, episodes []*rl.Trajectory) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := o.changed(s.Manifest()); err != nil {
+		return err
+	}
 	t := &table{options: o, session: s, policy: p, who: who.String(), players: map[string]*play.Player{}}
 	defer func() { err = errors.Join(err, t.close()) }()
 	return t.play(ctx, episodes)
+}
+
+// changed says which environments and rewards are no longer those of the run: the recording may not
+// have met the difference, but continuations can.
+func (o *options) changed(now run.Manifest) error {
+	if info, err := os.Stat(o.Fork); err != nil || !info.IsDir() || o.Config != "" {
+		return nil
+	}
+	before, err := run.ReadManifest(o.Fork)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, p := range before.Plugins {
+		known[p.Digest] = true
+	}
+	for _, r := range before.Rewards {
+		known[r.Digest] = true
+	}
+	say := func(what, name, digest string) {
+		if !known[digest] {
+			fmt.Fprintf(o.host.Stderr, "note: %s %s has changed since the run, so continuations show what happens now\n", what, terminal.Clean(name))
+		}
+	}
+	for _, p := range now.Plugins {
+		say("environment", p.Name, p.Digest)
+	}
+	for _, r := range now.Rewards {
+		say("reward", r.Name, r.Digest)
+	}
+	return nil
 }
 
 // choose resolves the policy, and returns the directory whose configuration is used if the
