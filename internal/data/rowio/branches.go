@@ -94,7 +94,7 @@ func (rd *reader) origins(of []int32) {
 		case x.at >= steps[of[k]]:
 			wrong(x, "branch_at is %d, but %s has only %s", x.at, quote(x.left), table.Count(int(steps[of[k]]), "step"))
 		case x.at >= steps[k]:
-			wrong(x, "branch_at is %d, but the trajectory has only %s, and so none of its own", x.at, table.Count(int(steps[k]), "step"))
+			wrong(x, "branch_at is %d, but the trajectory has only %s: all are copies", x.at, table.Count(int(steps[k]), "step"))
 		}
 	}
 }

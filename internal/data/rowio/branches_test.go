@@ -87,7 +87,7 @@ func TestOneProblemOfABranch(t *testing.T) {
   line 3 (group "g", trajectory "u", step 1): branch_of names "v", which is the trajectory itself or one of its branches
   line 4 (group "g", trajectory "v", step 1): branch_of names "u", which is the trajectory itself or one of its branches`,
 		row("u", "7", `,"branch_of":"t","branch_at":7`):                    `branch_at is 7, but "t" has only 2 steps`,
-		row("u", "0", `,"branch_of":"t","branch_at":1`):                    "branch_at is 1, but the trajectory has only 1 step, and so none of its own",
+		row("u", "0", `,"branch_of":"t","branch_at":1`):                    "branch_at is 1, but the trajectory has only 1 step: all are copies",
 		row("u", "1", `,"branch_of":"t"`):                                  "branch_of is given without branch_at",
 		row("u", "1", `,"branch_at":1`):                                    "branch_at is given without branch_of",
 		row("u", "1", `,"branch_of":"t","branch_at":"1"`):                  "branch_at is not an integer from 0 to 2147483647",
