@@ -163,6 +163,20 @@ func (g *Game) plan() rollout.Plan {
 	return rollout.Plan{Seed: seed, Greedy: g.options.Greedy}
 }
 
+// apart returns two different texts from shortly before their first difference on.
+func apart(a, b string) (string, string) {
+	const context = 30
+	x, y := []rune(a), []rune(b)
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	if same <= context {
+		return a, b
+	}
+	return "…" + string(x[same-context:]), "…" + string(y[same-context:])
+}
+
 // repeats returns an error if t does not have the steps of the recording.
 func repeats(recorded, t *rl.Trajectory) error {
 	for i := range recorded.Steps {
@@ -172,7 +186,8 @@ func repeats(recorded, t *rl.Trajectory) error {
 		x, y := &recorded.Steps[i], &t.Steps[i]
 		switch {
 		case x.Anchor != y.Anchor:
-			return differs(recorded, i, fmt.Sprintf("recorded state %.80q, and now %.80q", x.Anchor, y.Anchor))
+			before, now := apart(x.Anchor, y.Anchor)
+			return differs(recorded, i, fmt.Sprintf("recorded state %.80q, and now %.80q", before, now))
 		case x.EnvReward != y.EnvReward:
 			return differs(recorded, i, fmt.Sprintf("recorded reward %v, and now %v", x.EnvReward, y.EnvReward))
 		case x.Terminated != y.Terminated || x.Truncated != y.Truncated && i < len(recorded.Steps)-1:

@@ -71,7 +71,8 @@ func differs(t *rl.Trajectory, step int, what string) error {
 func differentMessage(recorded, now []rl.Message) string {
 	for i := range recorded {
 		if x, y := recorded[i], now[i]; x.Role != y.Role || x.Content.Text() != y.Content.Text() {
-			return fmt.Sprintf("recorded %s %.60q, and now %s %.60q", x.Role, x.Content.Text(), y.Role, y.Content.Text())
+			before, now := apart(x.Content.Text(), y.Content.Text())
+			return fmt.Sprintf("recorded %s %.60q, and now %s %.60q", x.Role, before, y.Role, now)
 		}
 	}
 	return ""
