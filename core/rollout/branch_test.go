@@ -259,7 +259,7 @@ func TestBranchesKeepTheLimit(t *testing.T) {
 		}
 	}
 	cfg := branching("every", func(c *BranchConfig) { c.MaxSteps = 2 })
-	require.ErrorContains(t, errors.Join(cfg.Validate()...), "branch.max_steps: 2 steps are not enough for the 3 branches of one state")
+	require.ErrorContains(t, errors.Join(cfg.Validate()...), "branch.max_steps: is 2, but the 3 branches from a state take at least 3 steps")
 }
 
 // Promise: a state that cannot be saved or restored is reached by repeating the steps, and an

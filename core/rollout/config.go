@@ -137,7 +137,7 @@ func (c Config) Validate() []error {
 		p.Invalid("anchor_pattern", err.Error(), syntax)
 	}
 	if b := c.Branch; b.On() && b.MaxSteps > 0 && b.MaxSteps < b.Children {
-		p.Invalid("branch.max_steps", fmt.Sprintf("%d steps are not enough for the %d branches of one state", b.MaxSteps, b.Children), "raise it, or use 0 for no limit")
+		p.Invalid("branch.max_steps", fmt.Sprintf("is %d, but the %d branches from a state take at least %d steps", b.MaxSteps, b.Children, b.Children), "raise it, or use 0 for no limit")
 	}
 	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
 		p.Invalid("anchor_pattern", "is not used with anchor: messages", "remove it, or use anchor: observation or text")

@@ -63,7 +63,7 @@ func differs(t *rl.Trajectory, step int, what string) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Differs, Where: fmt.Sprintf("%s step %d", t.ID, step),
 		What: "the environment does not repeat the recording: " + what,
-		Hint: "use the configuration, the split and the version of the environment that recorded the episode",
+		Hint: "use the configuration, the split and the version of the environment that recorded the episode; its answers must depend on the seed and the actions alone",
 	}
 }
 

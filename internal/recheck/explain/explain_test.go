@@ -248,6 +248,28 @@ func TestByHand(t *testing.T) {
 	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "the learner ignores it")
 }
 
+// Promise: step outputs are joined with steps whichever messages their reward counted: the
+// assistant's, or all.
+func TestOutputsOfEitherRule(t *testing.T) {
+	var want *explain.Explanation
+	for _, rule := range []func(k int) rl.StepIndex{func(k int) rl.StepIndex { return rl.StepIndex(k) }, func(k int) rl.StepIndex { return rl.StepIndex(1 + 2*k) }} {
+		members := []*rl.Trajectory{walk("won", 1, "hall", "door"), walk("late", 0.5, "hall", "yard", "door")}
+		for _, m := range members {
+			for k := range m.Steps {
+				m.Evaluation.StepOutputs = append(m.Evaluation.StepOutputs, rl.StepOutput{StepIndex: rule(k), BaseReward: float64(k)})
+			}
+		}
+		b, err := explain.FromTrajectories(settings(func(*advantage.Config) {}), "test", members)
+		require.NoError(t, err)
+		got := b.Explain(1)
+		require.True(t, got.Scored)
+		if want == nil {
+			want = got
+		}
+		require.Equal(t, want, got)
+	}
+}
+
 // Promise: the graph of a hand-computed case. Members won (score 1) and late (0.5) succeed,
 // cut does not. From the hall, steps lead to the door (won, cut) and to the yard (late), and
 // cut ends there. The door is the last state of won and late: 1 step to a success.

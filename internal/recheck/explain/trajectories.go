@@ -21,7 +21,7 @@ func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, 
 	for _, g := range groups {
 		b.Groups = append(b.Groups, g.ID)
 	}
-	joined, err := join(s.Align, groups)
+	joined, err := fitting(s.Align, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +44,32 @@ func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, 
 	return b, b.estimate(source)
 }
 
+// fitting joins step outputs with steps by the rule that fits: a file does not say whether its
+// rewards counted the assistant's messages or all messages.
+func fitting(cfg align.Config, groups []*rl.Group) (*align.Batch, error) {
+	b, err := join(cfg, groups, reward.ByAssistant)
+	if err != nil || unaligned(b) == 0 {
+		return b, err
+	}
+	other, err := join(cfg, groups, reward.ByMessage)
+	if err != nil || unaligned(other) > 0 {
+		return b, nil
+	}
+	return other, nil
+}
+
+// unaligned counts the trajectories whose step outputs do not fit their steps.
+func unaligned(b *align.Batch) (n int) {
+	for i := range b.Evaluations {
+		if b.Evaluations[i].Outcome == reward.Unaligned {
+			n++
+		}
+	}
+	return n
+}
+
 // join builds rows from copies, because alignment writes into its input.
-func join(cfg align.Config, groups []*rl.Group) (*align.Batch, error) {
+func join(cfg align.Config, groups []*rl.Group, rule reward.StepIndexing) (*align.Batch, error) {
 	cfg.MaxUnscored = 1
 	var evaluations []reward.Evaluation
 	copies := make([]*rl.Group, len(groups))
@@ -59,7 +83,7 @@ func join(cfg align.Config, groups []*rl.Group) (*align.Batch, error) {
 			originals = append(originals, t)
 		}
 	}
-	b, err := align.Join(cfg, copies, evaluations, reward.ByAssistant)
+	b, err := align.Join(cfg, copies, evaluations, rule)
 	b.Trajectories = originals
 	return b, err
 }
