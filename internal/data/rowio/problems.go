@@ -12,6 +12,7 @@ import (
 // problems collects the problems of a file, by line.
 type problems struct {
 	list []problem
+	talk bool // some line is a whole conversation, which is said once
 }
 
 type problem struct {

@@ -3,6 +3,7 @@ package rowio
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -98,6 +99,13 @@ func (rd *reader) line(number int, text []byte) {
 	}
 	rd.members = jsonspan.Members(rd.members[:0], text)
 	rd.row.parse(text, rd.members)
+	if rd.row.noName && rd.talks(text) {
+		if !rd.problems.talk {
+			rd.problems.add(number, "line %d: this is a whole conversation; the file needs a row for each step of one", number)
+		}
+		rd.problems.talk, rd.lost = true, true
+		return
+	}
 	if rd.row.noName {
 		rd.problems.add(number, "line %d: %s", number, strings.Join(rd.row.wrong, "; "))
 		rd.lost = true
@@ -108,6 +116,13 @@ func (rd *reader) line(number int, text []byte) {
 		rd.problems.add(number, "%s: %s", where, strings.Join(rd.row.wrong, "; "))
 	}
 	rd.append(number, text)
+}
+
+// talks reports whether a line has messages.
+func (rd *reader) talks(line []byte) bool {
+	return slices.ContainsFunc(rd.members, func(m jsonspan.Member) bool {
+		return string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])) == "messages"
+	})
 }
 
 // append adds the parsed row to the table.

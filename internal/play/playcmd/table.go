@@ -123,11 +123,11 @@ func (t *table) fork(ctx context.Context, g *play.Game, step int, actions []stri
 	return g.Fork(ctx, step, actions)
 }
 
-// spent ends the progress, and says what was played since before.
+// spent ends the progress, and says what was played since before, if anything was.
 func (t *table) spent(g *play.Game, before play.Game) {
 	t.bar.Close()
 	t.bar = nil
-	if !t.host.Global.Quiet {
+	if !t.host.Global.Quiet && g.Played > before.Played {
 		fmt.Fprintf(t.host.Stderr, "repeated %s of the recording, played %s\n",
 			terminal.Count(g.Repeated-before.Repeated, "step"), terminal.Count(g.Played-before.Played, "new step"))
 	}
