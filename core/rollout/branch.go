@@ -61,13 +61,18 @@ func (c *Collector) resume(ctx context.Context, plan Plan, branches []Branch, ea
 }
 
 func (b *Branch) check() error {
-	if b.At >= 0 && b.At < len(b.From.Steps) {
+	what, hint := "", fmt.Sprintf("use a step from 0 to %d", len(b.From.Steps)-1)
+	switch {
+	case len(b.From.Steps) == 0:
+		what, hint = "the episode has no steps", "use an episode that has some"
+	case b.At < 0 || b.At >= len(b.From.Steps):
+		what = fmt.Sprintf("the episode has no step %d", b.At)
+	case b.Other && len(b.From.Steps[b.At].Available) < 2:
+		what, hint = fmt.Sprintf("step %d had no other action", b.At), "use a step that listed several actions"
+	default:
 		return nil
 	}
-	return &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: b.From.ID,
-		What: fmt.Sprintf("there is no step %d at which it could be left", b.At), Hint: fmt.Sprintf("use a step from 0 to %d", len(b.From.Steps)-1),
-	}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: b.From.ID, What: what, Hint: hint}
 }
 
 // chained returns the jobs of branches. Where the environment saves states, branches from one
@@ -248,8 +253,8 @@ func without(mask []byte, action int) []byte {
 	return mask
 }
 
-// prescribed makes the first own action of a branch its decision, if the plan says which it is.
-func (s *slot) prescribed() {
+// prescribe makes the first own action of a branch its decision, if the plan says which it is.
+func (s *slot) prescribe() {
 	b := s.job.branch
 	if s.phase == deciding && b != nil && b.Action != nil && len(s.t.Steps) == b.At {
 		s.decision, s.problem, s.phase = policy.Decision{Action: *b.Action}, "", acting

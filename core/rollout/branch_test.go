@@ -58,7 +58,7 @@ func (w saver) Restore(_ context.Context, slot int, state []byte) error {
 	return err
 }
 
-func branching(where string, change func(*BranchConfig)) Config {
+func branchConfig(where string, change func(*BranchConfig)) Config {
 	return config(func(c *Config) {
 		c.Branch = BranchConfig{Where: where, Every: 3, Points: 2, Children: 3, Depth: 1}
 		if change != nil {
@@ -113,7 +113,7 @@ func checkBranches(t *testing.T, cfg Config, groups []*rl.Group) (n int) {
 func TestBranchesHaveTheSameBytesAtAnyParallelism(t *testing.T) {
 	for _, where := range []string{"every", "entropy", "value", "random"} {
 		for _, other := range []bool{false, true} {
-			cfg := branching(where, func(c *BranchConfig) { c.Every, c.Depth, c.OtherAction = 7, 2, other })
+			cfg := branchConfig(where, func(c *BranchConfig) { c.Every, c.Depth, c.OtherAction = 7, 2, other })
 			var first []*rl.Group
 			var text []byte
 			for _, at := range []struct {
@@ -189,7 +189,7 @@ func TestWhereEpisodesBranch(t *testing.T) {
 
 	for where, what := range map[string]string{"value": "is value, but the policy estimates none", "entropy": "is entropy, but the policy reports none"} {
 		silent := dice{change: func(_ policy.Observation, d *policy.Decision) { d.Entropy = 0 }}
-		c, err := New(branching(where, nil), (&script{slots: 4}).Open, silent)
+		c, err := New(branchConfig(where, nil), (&script{slots: 4}).Open, silent)
 		require.NoError(t, err)
 		with := plan
 		with.Branch = true
@@ -208,7 +208,7 @@ func TestOtherAction(t *testing.T) {
 		}
 		d.Entropy = o.Seed.Uniform()
 	}}
-	cfg := branching("every", func(c *BranchConfig) { c.OtherAction = true })
+	cfg := branchConfig("every", func(c *BranchConfig) { c.OtherAction = true })
 	groups, _ := branches(t, cfg, (&script{slots: 4}).Open, masked)
 	require.Positive(t, checkBranches(t, cfg, groups))
 	for _, g := range groups {
@@ -239,7 +239,7 @@ func TestOtherAction(t *testing.T) {
 // the episodes that they left.
 func TestBranchesKeepTheLimit(t *testing.T) {
 	for _, most := range []int{2, 60, 200, 1000} {
-		cfg := branching("every", func(c *BranchConfig) { c.Depth, c.MaxSteps, c.Children = 2, most, 2 })
+		cfg := branchConfig("every", func(c *BranchConfig) { c.Depth, c.MaxSteps, c.Children = 2, most, 2 })
 		groups, _ := branches(t, cfg, (&script{slots: 4}).Open, dice{})
 		require.True(t, checkBranches(t, cfg, groups) > 0 || most == 2)
 		for _, g := range groups {
@@ -258,14 +258,14 @@ func TestBranchesKeepTheLimit(t *testing.T) {
 			}
 		}
 	}
-	cfg := branching("every", func(c *BranchConfig) { c.MaxSteps = 2 })
+	cfg := branchConfig("every", func(c *BranchConfig) { c.MaxSteps = 2 })
 	require.ErrorContains(t, errors.Join(cfg.Validate()...), "branch.max_steps: is 2, but the 3 branches from a state take at least 3 steps")
 }
 
 // Promise: a state that cannot be saved or restored is reached by repeating the steps, and an
 // environment that crashes among branches costs none of them.
 func TestBranchesSurviveFaults(t *testing.T) {
-	cfg := branching("every", nil)
+	cfg := branchConfig("every", nil)
 	want, _ := branches(t, cfg, (&script{slots: 2}).Open, dice{})
 	calls := 0
 	flaky := func() error {
@@ -363,6 +363,15 @@ func TestContinueARecording(t *testing.T) {
 	c, err := New(config(nil), (&script{slots: 3}).Open, dice{})
 	require.NoError(t, err)
 	defer c.Close()
-	_, _, err = c.Continue(t.Context(), plan, []Branch{{From: &rl.Trajectory{ID: "x"}, At: 0}}, nil)
-	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
+	steps := []rl.Step{{Available: []string{"left", "right"}}, {Available: []string{"left"}}}
+	for what, b := range map[string]Branch{
+		"x: the episode has no steps":   {From: &rl.Trajectory{ID: "x"}},
+		"x: the episode has no step 2":  {From: &rl.Trajectory{ID: "x", Steps: steps}, At: 2},
+		"x: the episode has no step -1": {From: &rl.Trajectory{ID: "x", Steps: steps}, At: -1},
+		"x: step 1 had no other action": {From: &rl.Trajectory{ID: "x", Steps: steps}, At: 1, Other: true},
+	} {
+		_, _, err = c.Continue(t.Context(), plan, []Branch{b}, nil)
+		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
+		require.ErrorContains(t, err, what)
+	}
 }

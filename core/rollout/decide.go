@@ -17,7 +17,7 @@ func (w *worker) decide(ctx context.Context) error {
 	w.rows, w.observations = w.rows[:0], w.observations[:0]
 	for i := range w.slots {
 		s := &w.slots[i]
-		if s.prescribed(); s.waits() {
+		if s.prescribe(); s.waits() {
 			w.rows = append(w.rows, i)
 			w.observations = append(w.observations, w.observation(s))
 		}

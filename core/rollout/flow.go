@@ -38,7 +38,7 @@ func (w *worker) flow(ctx context.Context) error {
 		due := false
 		for i := range w.slots {
 			s := &w.slots[i]
-			s.prescribed()
+			s.prescribe()
 			due = due || s.due()
 			if s.waits() {
 				r := w.request(ctx, i)

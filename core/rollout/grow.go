@@ -54,24 +54,17 @@ func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, sta
 	if c.cfg.Branch.Where == branchEntropy && !uncertain(groups) {
 		return misplaced("entropy, but the policy reports none", "set rollout.branch.where to every or random")
 	}
-	crowns := make([]crown, len(groups))
+	all := make([]branching, len(groups))
 	for i, g := range groups {
-		crowns[i] = newCrown(c.cfg.Branch, i, g)
+		all[i] = newBranching(c.cfg.Branch, i, g)
 	}
 	for range c.cfg.Branch.Depth {
-		for i := range crowns {
-			if err := crowns[i].choose(plan); err != nil {
+		for i := range all {
+			if err := all[i].choose(plan); err != nil {
 				return err
 			}
 		}
-		for {
-			var round []Branch
-			for i := range crowns {
-				round = append(round, crowns[i].affordable()...)
-			}
-			if len(round) == 0 {
-				break
-			}
+		for round := nextRound(all); len(round) > 0; round = nextRound(all) {
 			episodes, more, err := c.resume(ctx, plan, round, stats.Progress, onProgress)
 			more.Retried, more.Passing = more.Retried+stats.Retried, more.Passing+stats.Passing
 			*stats = more
@@ -79,11 +72,19 @@ func (c *Collector) grow(ctx context.Context, plan Plan, groups []*rl.Group, sta
 				return err
 			}
 			for k, t := range episodes {
-				crowns[round[k].Group].add(&round[k], t)
+				all[round[k].Group].add(&round[k], t)
 			}
 		}
 	}
 	return nil
+}
+
+// nextRound returns the branches that all groups can afford now.
+func nextRound(all []branching) (round []Branch) {
+	for i := range all {
+		round = append(round, all[i].affordable()...)
+	}
+	return round
 }
 
 // uncertain reports whether the policy says for any step how uncertain it was.
@@ -106,8 +107,8 @@ func misplaced(what, hint string) error {
 	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.branch.where", What: "is " + what, Hint: hint}
 }
 
-// crown is the branches of a group.
-type crown struct {
+// branching is the branches of a group while they grow.
+type branching struct {
 	cfg    BranchConfig
 	index  int // of the group in the plan
 	group  *rl.Group
@@ -125,8 +126,8 @@ type point struct {
 	at      int // index of the step that saw it
 }
 
-func newCrown(cfg BranchConfig, index int, g *rl.Group) crown {
-	w := crown{cfg: cfg, index: index, group: g, size: len(g.Trajectories), luck: make(map[string]int, len(g.Trajectories))}
+func newBranching(cfg BranchConfig, index int, g *rl.Group) branching {
+	w := branching{cfg: cfg, index: index, group: g, size: len(g.Trajectories), luck: make(map[string]int, len(g.Trajectories))}
 	for m, t := range g.Trajectories {
 		w.luck[t.ID] = m
 	}
@@ -135,7 +136,7 @@ func newCrown(cfg BranchConfig, index int, g *rl.Group) crown {
 
 // choose finds the points of the episodes that are new: first the first choice of each, then the
 // second ones.
-func (w *crown) choose(plan Plan) error {
+func (w *branching) choose(plan Plan) error {
 	w.points = nil
 	var chosen [][]int
 	fresh := w.group.Trajectories[w.from:]
@@ -215,7 +216,7 @@ func (c BranchConfig) fits(s *rl.Step) bool {
 
 // affordable returns the branches from the points whose branches fit the rest of the limit, and
 // keeps the other points.
-func (w *crown) affordable() (round []Branch) {
+func (w *branching) affordable() (round []Branch) {
 	left := w.cfg.MaxSteps - w.used
 	var kept []point
 	for _, p := range w.points {
@@ -233,7 +234,7 @@ func (w *crown) affordable() (round []Branch) {
 	return round
 }
 
-func (w *crown) branch(p point) Branch {
+func (w *branching) branch(p point) Branch {
 	b := Branch{From: p.episode, At: p.at, Group: w.index, Number: w.number, Luck: -1}
 	if w.cfg.OtherAction {
 		b.Other, b.Luck = true, w.luck[p.episode.ID]
@@ -243,7 +244,7 @@ func (w *crown) branch(p point) Branch {
 }
 
 // add puts a branch that was played into its group.
-func (w *crown) add(b *Branch, t *rl.Trajectory) {
+func (w *branching) add(b *Branch, t *rl.Trajectory) {
 	w.luck[t.ID] = b.Luck
 	if b.Luck < 0 {
 		w.luck[t.ID] = w.size + b.Number

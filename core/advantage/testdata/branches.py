@@ -67,7 +67,7 @@ class Batch:
         return self.up(group, p, t, lambda p, t: p["rewards"][t], lambda p: 0.0, self.c["gamma"], share)
 
     def members(self, group):
-        """First steps that are no copies."""
+        """The steps that are not copies."""
         return [(p, 0) for p in group if p["scored"] and p["at"] == 0]
 
     # The estimators: group, number of the group, step -> advantage (and weight).

@@ -12,7 +12,7 @@ import merit_plugin
 from merit_plugin import Features
 
 try:
-    import numpy  # not in the sandbox, which is no error: the code does without
+    import numpy  # missing in the sandbox, where the code works without it
 except ImportError:
     numpy = None
 

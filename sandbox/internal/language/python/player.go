@@ -351,7 +351,8 @@ func (t *spoken) items(at uint32) (first, count uint32, ok bool) {
 	return 0, 0, false
 }
 
-// values gives each item of a list or tuple of numbers to put, of which there must be n.
+// values gives the items of a list or tuple of n finite numbers to put. It returns false if there
+// is anything else.
 func (t *spoken) values(at, n uint32, put func(i int, v float64)) bool {
 	first, count, ok := t.items(at)
 	if !ok || count != n {
