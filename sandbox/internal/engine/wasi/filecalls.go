@@ -165,6 +165,7 @@ func fdClose(w *World, p []uint64) uint64 {
 		return standard(p[0], errnoSuccess)
 	}
 	*h = handle{} // that of the root is a copy, so the root stays open
+	w.State.trim()
 	return errnoSuccess
 }
 

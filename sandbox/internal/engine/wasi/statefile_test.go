@@ -48,3 +48,23 @@ func TestStateFile(t *testing.T) {
 	require.NotEqual(t, f.sum(), NewFiles(map[string][]byte{"a/b": []byte("test"), "c": nil}).sum())
 	require.NotEqual(t, f.sum(), NewFiles(map[string][]byte{"a/b": []byte("text"), "d": nil}).sum())
 }
+
+// Promise: files that were opened and closed leave nothing in a state: it is the same as if they had
+// never been open, and as what an earlier process kept of it.
+func TestClosedFilesLeaveNothing(t *testing.T) {
+	f := NewFiles(map[string][]byte{"a": nil})
+	w := &World{Process: &Process{Files: f}, State: NewState()}
+	before := w.State.Append(nil)
+	first, ok := w.open(f.root)
+	require.True(t, ok)
+	second, ok := w.open(f.root)
+	require.True(t, ok)
+	require.Zero(t, fdClose(w, []uint64{uint64(first)}))
+	require.True(t, w.State.HasOpen())
+	again, ok := w.open(f.root)
+	require.True(t, ok)
+	require.Equal(t, first, again, "the lowest free descriptor")
+	require.Zero(t, fdClose(w, []uint64{uint64(again)}))
+	require.Zero(t, fdClose(w, []uint64{uint64(second)}))
+	require.Equal(t, before, w.State.Append(nil))
+}

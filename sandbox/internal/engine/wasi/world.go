@@ -66,6 +66,14 @@ func (s *State) Clone() State {
 	return c
 }
 
+// trim forgets the last descriptors if they are closed, so that states with the same open files
+// are equal.
+func (s *State) trim() {
+	for n := len(s.open); n > 0 && s.open[n-1].node == nil; n-- {
+		s.open = s.open[:n-1]
+	}
+}
+
 // HasOpen reports whether files are open.
 func (s *State) HasOpen() bool {
 	for _, h := range s.open {
