@@ -65,9 +65,9 @@ func (b behind) Load(ctx context.Context, s source.Source) (guest, error) {
 func newBackend(ctx context.Context, cfg Config) (backend, error) {
 	o := cfg.options()
 	if cfg.Isolation == Process {
-		b, err := remote.New(ctx, remote.Options{Options: o, WorkerMiB: cfg.WorkerMiB}, languages(), WorkerArgument)
+		b, err := remote.New(ctx, remote.Options{Options: o, WorkerMiB: cfg.WorkerMiB}, cfg.languages(), WorkerArgument)
 		return behind{b}, err
 	}
-	b, err := local.New(o, languages())
+	b, err := local.New(o, cfg.languages())
 	return here{b}, err
 }

@@ -40,7 +40,7 @@ const moduleEntry = "reward.wasm"
 // ReadBundle reads the reward that ref names, within limits. The error is a
 // *fault.Error.
 func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
-	s, err := ref.source(limits.sizes())
+	s, err := ref.source(limits.sizes(), languages(""))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
 		return &Bundle{Reference: ref, Digest: s.Digest, Entry: moduleEntry, Files: map[string][]byte{moduleEntry: s.Wasm}, source: s}, nil
 	}
 	ref.With = s.Script.With
-	return &Bundle{Reference: ref, Digest: s.Digest, Runner: languages().Digest(), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
+	return &Bundle{Reference: ref, Digest: s.Digest, Runner: languages("").Digest(), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
 }
 
 // DigestUnder returns the Digest that b has with another Runner. For a module,
@@ -72,7 +72,7 @@ func (r *Runtime) LoadBundle(ctx context.Context, b *Bundle) (*Module, error) {
 // name. The extension of name determines the language. It is for scripts that a
 // program contains. The error is a *fault.Error.
 func NewBundle(name string, text []byte) (*Bundle, error) {
-	l := languages().With(filepath.Ext(name))
+	l := languages("").With(filepath.Ext(name))
 	if l == nil || filepath.Base(name) != name {
 		return nil, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: name, What: "this is not the file name of a script",
@@ -80,7 +80,7 @@ func NewBundle(name string, text []byte) (*Bundle, error) {
 		}
 	}
 	s := &source.Script{Language: l, Name: strings.TrimSuffix(name, filepath.Ext(name)), Entry: name, Files: map[string][]byte{name: text}}
-	b := &Bundle{Reference: Reference{Path: name}, Digest: s.Digest(languages()), Runner: languages().Digest(), Entry: name, Files: s.Files}
+	b := &Bundle{Reference: Reference{Path: name}, Digest: s.Digest(languages("")), Runner: languages("").Digest(), Entry: name, Files: s.Files}
 	b.source = source.Source{Name: s.Name, Digest: b.Digest, Script: s}
 	return b, nil
 }

@@ -28,11 +28,11 @@ func (c Config) OpenEnvironment(ctx context.Context, path string, folder bool, s
 	if c.Workers == 0 {
 		c.Workers = cpus.Count()
 	}
-	s, err := source.Environment(path, folder, languages(), c.sizes())
+	s, err := source.Environment(path, folder, c.languages(), c.sizes())
 	if err != nil {
 		return nil, wire.Description{}, err
 	}
-	b, err := local.New(c.options(), languages())
+	b, err := local.New(c.options(), c.languages())
 	if err != nil {
 		return nil, wire.Description{}, err
 	}

@@ -67,13 +67,13 @@ func Inspect(path string, limits Limits) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := ref.source(limits.sizes())
+	s, err := ref.source(limits.sizes(), languages(""))
 	if err != nil {
 		return nil, err
 	}
 	cfg := DefaultConfig()
 	cfg.Limits, cfg.Workers = limits, 1
-	b, err := local.New(cfg.options(), languages())
+	b, err := local.New(cfg.options(), cfg.languages())
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func ParseParameters(s string) (map[string]any, error) { return source.Parameter
 // functions; if the function does not take a parameter, it names the nearest
 // one.
 func (r *Runtime) LoadReference(ctx context.Context, ref Reference) (*Module, error) {
-	s, err := ref.source(r.config.sizes())
+	s, err := ref.source(r.config.sizes(), r.config.languages())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (r *Runtime) LoadReference(ctx context.Context, ref Reference) (*Module, er
 // LoadAsking is LoadReference for a reward that may ask a. What determines the answers is
 // part of the digest of the module.
 func (r *Runtime) LoadAsking(ctx context.Context, ref Reference, a reward.Answerer) (*Module, error) {
-	s, err := ref.source(r.config.sizes())
+	s, err := ref.source(r.config.sizes(), r.config.languages())
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,6 @@ func AskingDigest(digest string, a reward.Answerer) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "reward that asks 1 %s %q", digest, a.Identity())))
 }
 
-func (r Reference) source(most source.Sizes) (source.Source, error) {
-	return source.File(r.Path, source.Choice{Function: r.Function, With: r.With, Batch: r.Batch}, languages(), most)
+func (r Reference) source(most source.Sizes, known source.Languages) (source.Source, error) {
+	return source.File(r.Path, source.Choice{Function: r.Function, With: r.With, Batch: r.Batch}, known, most)
 }

@@ -83,7 +83,7 @@ func (r *Runtime) load(ctx context.Context, s source.Source) (*Module, error) {
 func (r *Runtime) Precompile(ctx context.Context, i interpreter.Interpreter, folder string) error {
 	o := r.config.options()
 	o.InterpreterDir = folder
-	b, err := local.New(o, languages())
+	b, err := local.New(o, languages(folder))
 	if err != nil {
 		return err
 	}

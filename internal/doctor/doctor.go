@@ -67,6 +67,9 @@ func Checks(cache string) []Check {
 	for _, i := range interpreter.All() {
 		checks = append(checks, Check{i.Title, "rewards in " + i.Language, func(context.Context) (State, string, string) { return interpreterFound(i) }})
 	}
+	if python := interpreter.Python(); python.Builds()[0].Package == "" {
+		checks = append(checks, Check{"Python packages", "rewards that import " + packages(python), func(context.Context) (State, string, string) { return packagesFound(python) }})
+	}
 	for _, l := range guest.Languages() {
 		if l.Script == "" {
 			checks = append(checks, Check{l.Title + " to WebAssembly", "rewards in " + l.Title, func(ctx context.Context) (State, string, string) { return builds(ctx, l) }})
@@ -137,6 +140,19 @@ func interpreterFound(i interpreter.Interpreter) (State, string, string) {
 		return Missing, "not installed", "merit " + i.Name + " install"
 	}
 	return OK, i.Where(folder), ""
+}
+
+// packages lists the packages that are part of the best build of an interpreter.
+func packages(i interpreter.Interpreter) string {
+	return strings.TrimPrefix(i.Builds()[0].Origin(), "with ")
+}
+
+// packagesFound reports whether the installed build includes them.
+func packagesFound(i interpreter.Interpreter) (State, string, string) {
+	if i.Lacks() != "" {
+		return Missing, "not part of " + i.Title + " of npm", "use a release of Merit, or in a checkout run make interpreter"
+	}
+	return OK, "part of " + i.Title, ""
 }
 
 // builds creates and builds a reward in a language, as merit reward new and build do.

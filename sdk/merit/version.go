@@ -33,9 +33,19 @@ type Version struct {
 type InterpreterVersion struct {
 	Name      string `json:"name"`
 	Title     string `json:"title"`
-	Package   string `json:"package"` // npm package with its version
+	Package   string `json:"package"` // npm package with its version; empty for Merit's own build
 	Digest    string `json:"digest"`
 	Installed bool   `json:"installed"` // its file exists; its digest was not checked
+	// Includes lists the packages that are part of the interpreter, as "numpy 2.2.6".
+	Includes []string `json:"includes,omitempty"`
+}
+
+func interpreterVersion(i interpreter.Interpreter) InterpreterVersion {
+	v := InterpreterVersion{Name: i.Name, Title: i.Title, Package: i.Package, Digest: "sha256:" + i.Digest, Installed: i.Installed(interpreter.Folder())}
+	for _, e := range i.Includes {
+		v.Includes = append(v.Includes, e.Name+" "+e.Version)
+	}
+	return v
 }
 
 // ReadVersion reads the build information of the Go linker, whether Merit is
@@ -43,7 +53,7 @@ type InterpreterVersion struct {
 func ReadVersion() Version {
 	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, i := range interpreter.All() {
-		v.Interpreters = append(v.Interpreters, InterpreterVersion{i.Name, i.Title, i.Package, "sha256:" + i.Digest, i.Installed(interpreter.Folder())})
+		v.Interpreters = append(v.Interpreters, interpreterVersion(i))
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		v.read(info)

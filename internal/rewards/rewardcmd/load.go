@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -67,10 +68,10 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 		case strings.Contains(err.Error(), "sandbox.start_fuel"):
 			f.Hint += " (--start-fuel)"
 			if isPython(module) {
-				f.Hint += "; precompile it to start with a fifth of the fuel: python3.12 -m compileall -q --invalidation-mode unchecked-hash FOLDER"
+				f.Hint += "; precompile it to start with a fifth of the fuel: python" + interpreter.Python().Version + " -m compileall -q --invalidation-mode unchecked-hash FOLDER"
 			}
 		case strings.Contains(err.Error(), "ModuleNotFoundError"), strings.Contains(err.Error(), "ImportError: cannot import name"):
-			f.Hint = "import only the standard library and pure-Python packages in the folder of reward.py; C extensions, such as numpy, do not run in the sandbox"
+			f.Hint = importable()
 		}
 		return err
 	}
@@ -78,6 +79,18 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 		return problems
 	}
 	return err
+}
+
+// importable says what a reward in Python can import.
+func importable() string {
+	i := interpreter.Python()
+	if lacks := i.Lacks(); lacks != "" {
+		return fmt.Sprintf("import only the standard library and pure-Python packages in the folder of reward.py; %s of npm lacks %s, which a release of Merit contains and make interpreter builds in a checkout", i.Title, lacks)
+	}
+	if len(i.Includes) > 0 {
+		return "import the standard library, what the sandbox includes (" + strings.TrimPrefix(i.Origin(), "with ") + "), and pure-Python packages in the folder of reward.py; other native code does not run in the sandbox"
+	}
+	return "import only the standard library and pure-Python packages in the folder of reward.py; C extensions, such as numpy, do not run in the sandbox"
 }
 
 // AddEntry adds the function of a script that scores, with its shape and batch.

@@ -7,6 +7,8 @@ type (
 	Process = wasi.Process
 	// Files is a tree of files in memory that guests may read.
 	Files = wasi.Files
+	// Shared is a file of several trees, read when it is used.
+	Shared = wasi.Shared
 	// System receives what a guest writes and provides what it reads:
 	// Instance.Host may implement it.
 	System = wasi.Streams

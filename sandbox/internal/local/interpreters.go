@@ -13,7 +13,10 @@ import (
 // interpreter returns the module of an interpreter. Its digest is known without
 // reading the file.
 func (b *Backend) interpreter(i interpreter.Interpreter) engine.Module {
-	return engine.Module{Title: i.Title, Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(b.options.InterpreterDir) }}
+	return engine.Module{Title: i.Title, Digest: i.Digest, Read: func() ([]byte, error) {
+		module, _, err := i.Open(b.options.InterpreterDir)
+		return module, err
+	}}
 }
 
 // Precompile compiles an interpreter into the cache, as the first script would.

@@ -113,7 +113,10 @@ func (b *Backend) pop(script string) *link {
 // hello returns the configuration of the next worker. Without scripts, a worker
 // does not need the cache.
 func (b *Backend) hello() hello {
-	h := hello{b.options, slices.Clone(b.scripts), slices.Clone(b.offered)}
+	h := hello{Options: b.options, Languages: slices.Clone(b.scripts), Programs: slices.Clone(b.offered)}
+	for _, l := range b.known {
+		h.Digests = append(h.Digests, l.Interpreter().Digest)
+	}
 	if len(h.Languages) == 0 {
 		h.CacheDir = ""
 	}

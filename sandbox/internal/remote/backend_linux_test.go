@@ -27,7 +27,7 @@ const argument = "remote-test-worker"
 // The tests start this test binary as worker.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == argument {
-		if err := Serve(os.Stdin, os.Stdout, nil); err != nil {
+		if err := Serve(os.Stdin, os.Stdout, func(string, []string) source.Languages { return nil }); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"runtime/debug"
@@ -28,7 +29,13 @@ type hello struct {
 	Languages []string
 	// Programs lists the languages of programs that rewards may open.
 	Programs []string
+	// Digests lists the builds of the interpreters that scripts run on.
+	Digests []string
 }
+
+// Known returns the languages of a worker process, from the folder of the interpreters and
+// the digests of their builds.
+type Known func(folder string, digests []string) source.Languages
 
 // frameRoom is how much longer a question may be than its module or input,
 // because of JSON.
@@ -36,6 +43,7 @@ const frameRoom = 128 << 20
 
 // server is the worker's side of a link.
 type server struct {
+	known     Known
 	languages source.Languages
 	backend   *local.Backend
 	modules   map[int]*local.Module
@@ -53,8 +61,8 @@ type server struct {
 
 // Serve runs a worker process: it enters the jail and answers questions until
 // in ends. No other part of the program may run at the same time.
-func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
-	s := &server{languages: languages, modules: map[int]*local.Module{}, replies: make(chan []byte, 1), in: bufio.NewReaderSize(in, 64<<10), out: out}
+func Serve(in io.Reader, out io.Writer, known Known) error {
+	s := &server{known: known, modules: map[int]*local.Module{}, replies: make(chan []byte, 1), in: bufio.NewReaderSize(in, 64<<10), out: out}
 	frame, _, err := wire.Read(s.in, nil, 1<<20)
 	if err != nil {
 		return err
@@ -85,13 +93,14 @@ func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 func (s *server) enter(told hello) (m jail.Measures, err error) {
 	memory := int64(told.WorkerMiB) << 20
 	debug.SetMemoryLimit(memory / 2) // the rest is for mapped memories
+	s.languages = s.known(told.InterpreterDir, told.Digests)
 	if s.backend, err = local.New(told.Options.Options, s.languages); err != nil {
 		return m, err
 	}
 	for _, l := range s.languages {
 		offered := slices.Contains(told.Programs, source.Name(l))
 		if offered || slices.Contains(told.Languages, l.Extension()) {
-			err = s.backend.Preload(context.Background(), l.Interpreter())
+			err = errors.Join(s.backend.Preload(context.Background(), l.Interpreter()), l.Preload())
 		}
 		if offered && err == nil {
 			err = s.backend.Offer(context.Background(), source.Name(l))

@@ -26,13 +26,13 @@ func (c changed) Interpreter() interpreter.Interpreter { return c.by }
 // files, Merit's that run with it or with a program that it opens, in whatever
 // language, their names, the entry and the interpreters.
 func TestScriptDigestCoversAllThatRuns(t *testing.T) {
-	for _, l := range []source.Language{python.Language{}, javascript.Language{}} {
+	all := source.Languages{python.New(interpreter.Folder()), javascript.Language{}}
+	for _, l := range all {
 		t.Run(l.Extension(), func(t *testing.T) {
 			entry := "reward" + l.Extension()
 			plain := func() *source.Script {
 				return &source.Script{Language: l, Entry: entry, Files: map[string][]byte{entry: []byte("x"), "data": nil}}
 			}
-			all := source.Languages{python.Language{}, javascript.Language{}}
 			seen := map[string]string{plain().Digest(all): "unchanged"}
 			differs := func(what string, s *source.Script, languages ...source.Language) {
 				digest := s.Digest(languages)

@@ -17,6 +17,8 @@ type Language interface {
 	Extension() string
 	// Interpreter is the pinned build that runs its scripts.
 	Interpreter() interpreter.Interpreter
+	// Preload reads what instances read from disk, for a process that soon cannot.
+	Preload() error
 	// Imports lists what only the interpreter imports, not a reward.
 	Imports() []engine.Import
 	// Brings returns Merit's own files that run with every script, by name.

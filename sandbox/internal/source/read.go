@@ -103,7 +103,7 @@ func (s *Script) read(root *os.Root, at string, most int64, without string) erro
 		if err != nil {
 			return refusedFile(at, name, err)
 		}
-		if !stale(name, data) {
+		if !stale(name, data, s.Language.Interpreter().Version) {
 			left -= int64(len(data))
 			s.Files[name] = data
 		}

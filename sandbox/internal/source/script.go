@@ -60,14 +60,14 @@ func omitted(folder string) bool {
 
 // stale reports whether a file is bytecode that Python would not use here,
 // because it belongs to another version or is checked against the time of its
-// source. Bytecode of "python3.12 -m compileall --invalidation-mode
-// unchecked-hash" is not stale.
-func stale(name string, data []byte) bool {
+// source. Bytecode of "python3.13 -m compileall --invalidation-mode
+// unchecked-hash" is not stale for version 3.13.
+func stale(name string, data []byte, version string) bool {
 	const flags, unchecked = 4, 1
 	if path.Ext(name) != ".pyc" || path.Base(path.Dir(name)) != "__pycache__" {
 		return false
 	}
-	return !strings.HasSuffix(name, ".cpython-312.pyc") || len(data) <= flags || data[flags] != unchecked
+	return !strings.HasSuffix(name, ".cpython-"+strings.ReplaceAll(version, ".", "")+".pyc") || len(data) <= flags || data[flags] != unchecked
 }
 
 // testFile reports whether a file is a test of the reward, and not part of it.

@@ -95,7 +95,7 @@ func (w *World) putStat(at uint32, n *node, kind byte) uint64 {
 	binary.LittleEndian.PutUint64(b[8:], n.id)
 	b[16] = kind
 	binary.LittleEndian.PutUint64(b[24:], 1)
-	binary.LittleEndian.PutUint64(b[32:], uint64(len(n.data)))
+	binary.LittleEndian.PutUint64(b[32:], uint64(len(w.content(n))))
 	return errnoSuccess
 }
 
@@ -104,12 +104,12 @@ func (w *World) read(n *node, offset *uint64, list, count, result uint32) uint64
 	if n.folder {
 		return errnoIsdir
 	}
-	total := 0
+	total, data := 0, w.content(n)
 	errno := w.vectors(list, count, func(b []byte) bool {
-		if *offset > uint64(len(n.data)) {
+		if *offset > uint64(len(data)) {
 			return false
 		}
-		k := copy(b, n.data[*offset:])
+		k := copy(b, data[*offset:])
 		total += k
 		*offset += uint64(k)
 		return k == len(b)
@@ -140,7 +140,7 @@ func fdSeek(w *World, p []uint64) uint64 {
 	case 1:
 		base = h.offset
 	case 2:
-		base = uint64(len(h.node.data))
+		base = uint64(len(w.content(h.node)))
 	default:
 		return errnoInval
 	}

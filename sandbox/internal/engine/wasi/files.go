@@ -22,11 +22,20 @@ type Files struct {
 
 type node struct {
 	name     string
-	id       uint64 // its number in the tree
-	data     []byte // of a file
+	id       uint64  // its number in the tree
+	data     []byte  // of a file
+	shared   *Shared // of a file that is read when it is used; data is nil
 	folder   bool
 	parent   *node
 	children []*node // of a folder, by name
+}
+
+// Shared is a file of several trees, whose bytes exist once and are read when a guest
+// first uses it.
+type Shared struct {
+	// Digest identifies the content without reading it.
+	Digest string
+	Read   func() ([]byte, error)
 }
 
 // NewFiles builds a tree from slash-separated paths without a leading slash.
@@ -39,29 +48,54 @@ func NewFiles(content map[string][]byte) *Files {
 	}
 	slices.Sort(paths)
 	f := &Files{root: root}
-	add := func(at *node, name string) *node {
+	for _, p := range paths {
+		n := f.add(p)
+		n.folder, n.data = false, content[p]
+	}
+	return f
+}
+
+// Share adds a file to the tree, which nobody may use yet.
+func (f *Files) Share(p string, file *Shared) {
+	n := f.add(p)
+	n.folder, n.shared = false, file
+}
+
+// add returns the node at a path, which it makes if there is none.
+func (f *Files) add(p string) *node {
+	at := f.root
+	for _, name := range strings.Split(path.Clean(p), "/") {
 		k, found := at.find(name)
 		if !found {
 			n := &node{name: name, id: uint64(len(f.all) + 2), parent: at, folder: true}
 			at.children, f.all = slices.Insert(at.children, k, n), append(f.all, n)
 		}
-		return at.children[k]
+		at = at.children[k]
 	}
-	for _, p := range paths {
-		at := root
-		for _, name := range strings.Split(path.Clean(p), "/") {
-			at = add(at, name)
-		}
-		at.folder, at.data = false, content[p]
-	}
-	return f
+	return at
 }
 
-// sum returns a digest of paths and contents. It reads all files the first time.
+// content returns the bytes of a file. If they cannot be read, the call of the guest stops.
+func (w *World) content(n *node) []byte {
+	if n.shared == nil {
+		return n.data
+	}
+	data, err := n.shared.Read()
+	if err != nil {
+		w.Abort(err)
+	}
+	return data
+}
+
+// sum returns a digest of paths and contents. It reads all files but shared ones the first time.
 func (f *Files) sum() [32]byte {
 	f.digested.Do(func() {
 		h := sha256.New()
 		for _, n := range f.all {
+			if n.shared != nil {
+				fmt.Fprintf(h, "%d %q shared %s\n", n.parent.id, n.name, n.shared.Digest)
+				continue
+			}
 			fmt.Fprintf(h, "%d %q %t %x\n", n.parent.id, n.name, n.folder, sha256.Sum256(n.data))
 		}
 		h.Sum(f.digest[:0])

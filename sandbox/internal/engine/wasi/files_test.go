@@ -47,3 +47,24 @@ func TestStateHasOpen(t *testing.T) {
 	open := State{open: []handle{{}, {node: &node{}}}}
 	require.True(t, open.HasOpen())
 }
+
+// Promise: a shared file is read when a guest uses it and not when the tree is made or
+// digested, and its digest stands for its content.
+func TestSharedFilesAreReadWhenTheyAreUsed(t *testing.T) {
+	reads := 0
+	tree := func(digest string) *Files {
+		f := NewFiles(map[string][]byte{"a": []byte("a")})
+		f.Share("lib/x.zip", &Shared{digest, func() ([]byte, error) { reads++; return []byte("zip"), nil }})
+		return f
+	}
+	f := tree("1")
+	n, errno := f.root.walk("lib/x.zip")
+	require.EqualValues(t, errnoSuccess, errno)
+	require.False(t, n.folder)
+	require.Equal(t, f.sum(), tree("1").sum())
+	require.NotEqual(t, f.sum(), tree("2").sum())
+	require.Same(t, n, f.byID(n.id))
+	require.Zero(t, reads)
+	require.Equal(t, "zip", string((&World{}).content(n)))
+	require.Equal(t, 1, reads)
+}

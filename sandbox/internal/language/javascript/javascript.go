@@ -77,6 +77,9 @@ const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nbo
 // Nested implements source.Language.
 func (Language) Nested() (profile.Nested, engine.Process) { return programs{}, engine.Process{} }
 
+// Preload implements source.Language.
+func (Language) Preload() error { return nil }
+
 // Imports implements source.Language. Only host_call does anything.
 func (Language) Imports() []engine.Import {
 	nothing := func(_ *engine.Instance, stack []uint64) {

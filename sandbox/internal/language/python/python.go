@@ -3,10 +3,12 @@
 package python
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
+	"sync"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
@@ -17,20 +19,48 @@ import (
 	sdk "github.com/merit-rl/merit/sdk/python"
 )
 
-// Language implements source.Language.
-type Language struct{}
+// Language implements source.Language: it runs scripts on one build of CPython.
+type Language struct {
+	build   interpreter.Interpreter
+	library *engine.Shared // the standard library; nil if the build contains it
+}
+
+// New returns the language as the interpreters in a folder, and those shipped, run it.
+func New(folder string) *Language { return On(interpreter.Python().In(folder), folder) }
+
+// On returns the language on a build in a folder.
+func On(build interpreter.Interpreter, folder string) *Language {
+	l := &Language{build: build}
+	if build.Package == "" {
+		read := sync.OnceValues(func() ([]byte, error) {
+			_, library, err := build.Open(folder)
+			return bytes.Clone(library), err
+		})
+		l.library = &engine.Shared{Digest: build.Digest, Read: read}
+	}
+	return l
+}
+
+// Preload implements source.Language: it reads the standard library.
+func (l *Language) Preload() error {
+	if l.library == nil {
+		return nil
+	}
+	_, err := l.library.Read()
+	return err
+}
 
 // Extension implements source.Language.
-func (Language) Extension() string { return ".py" }
+func (*Language) Extension() string { return ".py" }
 
 // Interpreter implements source.Language.
-func (Language) Interpreter() interpreter.Interpreter { return interpreter.Python() }
+func (l *Language) Interpreter() interpreter.Interpreter { return l.build }
 
 // Imports implements source.Language: CPython needs only WASI.
-func (Language) Imports() []engine.Import { return nil }
+func (*Language) Imports() []engine.Import { return nil }
 
 // Brings implements source.Language.
-func (Language) Brings() map[string][]byte {
+func (*Language) Brings() map[string][]byte {
 	files := ownFiles()
 	files["boot"], files["program"] = []byte(bootCode), []byte(programCode)
 	return files
@@ -38,7 +68,7 @@ func (Language) Brings() map[string][]byte {
 
 // Open implements source.Language. It lays out the files: the module that the
 // sandbox provides, and the reward with its packages.
-func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
+func (l *Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 	files := ownFiles()
 	if s.Uses(askModule, "merit_reward") {
 		files[path.Join(ownFolder, askFile)], _ = sdk.Files.ReadFile(askFile) // embedded
@@ -54,12 +84,12 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 		files[withFile], with = e.Bytes(), "/"+withFile
 	}
 	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with, s.Batch)
-	return python{taken(s.With)}, process(boot, files)
+	return python{taken(s.With)}, l.process(boot, files)
 }
 
 // Play implements source.Language. merit_plugin._guest takes the place of the module that
 // serves a process.
-func (Language) Play(s *source.Script) (source.Opener, engine.Process) {
+func (l *Language) Play(s *source.Script) (source.Opener, engine.Process) {
 	files := ownFiles()
 	for name, data := range pluginFiles() {
 		files[path.Join(ownFolder, name)] = data
@@ -70,7 +100,7 @@ func (Language) Play(s *source.Script) (source.Opener, engine.Process) {
 	open := func(i *engine.Instance, streams profile.Streams) profile.Player {
 		return &player{guest: guest{instance: i, streams: streams}}
 	}
-	return open, process(fmt.Sprintf(playCode, "/"+path.Join(environmentFolder, s.Entry), s.Name), files)
+	return open, l.process(fmt.Sprintf(playCode, "/"+path.Join(environmentFolder, s.Entry), s.Name), files)
 }
 
 // pluginFiles returns merit_plugin as environments in the sandbox have it.
@@ -88,18 +118,29 @@ func pluginFiles() map[string][]byte {
 }
 
 // Nested implements source.Language.
-func (Language) Nested() (profile.Nested, engine.Process) {
-	return programs{}, process(programCode, ownFiles())
+func (l *Language) Nested() (profile.Nested, engine.Process) {
+	return programs{}, l.process(programCode, ownFiles())
 }
 
 // process returns the process environment of CPython when it runs code.
-func process(code string, files map[string][]byte) engine.Process {
-	return engine.Process{
+func (l *Language) process(code string, files map[string][]byte) engine.Process {
+	p := engine.Process{
 		Args:  []string{"python", "-S", "-P", "-B", "-c", code},
 		Env:   []string{"PYTHONHASHSEED=0"},
 		Files: engine.NewFiles(files),
 	}
+	if l.library != nil {
+		p.Env = append(p.Env, "PYTHONHOME="+home)
+		p.Files.Share(libraryFile, l.library)
+	}
+	return p
 }
+
+// Where CPython looks for its standard library.
+const (
+	home        = "/usr/local"
+	libraryFile = "usr/local/lib/python313.zip"
+)
 
 const (
 	ownFolder    = "merit" // the folder of merit_reward, below "/"
