@@ -86,7 +86,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 func (o *installOptions) get(ctx context.Context, folder string) (interpreter.Interpreter, error) {
 	builds := o.interpreter.Builds()
 	if o.From != "" {
-		return builds[0], builds[0].Take(o.From, folder)
+		return o.interpreter.Take(o.From, folder)
 	}
 	for _, i := range builds {
 		_, err := i.Load(folder)

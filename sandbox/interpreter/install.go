@@ -53,20 +53,24 @@ func (i Interpreter) Install(ctx context.Context, folder string) error {
 	return i.keep(folder, kept)
 }
 
-// Take stores a file that make interpreter built, or that is part of a release, in a folder
-// that only this user can read. The error is a *fault.Error.
-func (i Interpreter) Take(path, folder string) error {
+// Take stores a file that make interpreter built, or that a release contains, in a folder
+// that only this user can read, and returns which build of i's language it is. The error is
+// a *fault.Error.
+func (i Interpreter) Take(path, folder string) (Interpreter, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "the interpreter cannot be read", Hint: "check the path", Err: err}
+		return i, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "the interpreter cannot be read", Hint: "check the path", Err: err}
 	}
-	if got := digest(file); got != i.Digest {
-		return &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: fmt.Sprintf("the file has the digest %s, not %s of %s", got, i.Digest, i.Title),
-			Hint: "use the file that make interpreter builds in a checkout of this version of Merit, or that a release of this version contains",
+	got, builds := digest(file), i.Builds()
+	for _, b := range builds {
+		if b.Digest == got {
+			return b, b.keep(folder, file)
 		}
 	}
-	return i.keep(folder, file)
+	return i, &fault.Error{
+		Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: fmt.Sprintf("the file has the digest %s, not %s of %s", got, builds[0].Digest, builds[0].Title),
+		Hint: "use the file in share/merit/interpreters of a release of this version of Merit",
+	}
 }
 
 func (i Interpreter) keep(folder string, file []byte) error {

@@ -78,3 +78,22 @@ func TestShipped(t *testing.T) {
 		require.NoError(t, err, string(text))
 	}
 }
+
+// Promise: a file is taken only if it is a build that this version of Merit runs.
+func TestTake(t *testing.T) {
+	js := interpreter.JavaScript()
+	installed := testneeds.File(t, "run: merit js install", js.Path(interpreter.Folder()))
+	folder := filepath.Join(t.TempDir(), "interpreters")
+	_, err := js.Take(filepath.Join(folder, "none.wasm"), folder)
+	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Missing))
+	for _, other := range []interpreter.Interpreter{js, interpreter.Python()} {
+		build, err := other.Take(installed, folder)
+		if other.Name == js.Name {
+			require.NoError(t, err)
+			require.True(t, build.Installed(folder))
+			continue
+		}
+		require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
+		require.Contains(t, fault.As(err).What, other.Builds()[0].Digest)
+	}
+}
