@@ -17,7 +17,7 @@ type Backend string
 // and gorgonia's automatic differentiation, which also takes the others and is
 // slower.
 const (
-	BackendKernels  Backend = "kernels"
+	backendKernels  Backend = "kernels"
 	BackendGorgonia Backend = "gorgonia"
 )
 
@@ -31,7 +31,7 @@ type Config struct {
 }
 
 // DefaultConfig returns the fast backend.
-func DefaultConfig() Config { return Config{Backend: BackendKernels} }
+func DefaultConfig() Config { return Config{Backend: backendKernels} }
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
@@ -41,7 +41,7 @@ func (c Config) Validate() []error {
 // Takes returns why the backend of c cannot train the network p, one problem a
 // key of p.
 func (c Config) Takes(p PolicyConfig) []error {
-	if c.Backend != BackendKernels {
+	if c.Backend != backendKernels {
 		return nil
 	}
 	activation, _ := net.ParseActivation(p.Activation) // p.Validate reports a wrong name

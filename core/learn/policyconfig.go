@@ -64,7 +64,7 @@ type Ngrams struct {
 
 // The units of an n-gram.
 const (
-	UnitCharacters = "characters"
+	unitCharacters = "characters"
 	UnitWords      = "words"
 )
 
@@ -82,7 +82,7 @@ const (
 func DefaultPolicyConfig() PolicyConfig {
 	return PolicyConfig{
 		Hidden: []int{64, 64}, Activation: "relu", Convolution: Convolution{Kernel: 3},
-		Ngrams:    Ngrams{Dimensions: 1024, Min: 1, Max: 3, Unit: UnitCharacters},
+		Ngrams:    Ngrams{Dimensions: 1024, Min: 1, Max: 3, Unit: unitCharacters},
 		InitScale: 1, InitFanIn: 24, InitLast: 0.01,
 	}
 }

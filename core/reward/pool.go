@@ -196,7 +196,7 @@ func common(a, b int) int {
 // scored, and where what is scored together ends.
 func (p *Pool) Units(trajectories []*rl.Trajectory) (order, ends []int) {
 	if p.groups && p.batch == 0 {
-		return ByGroup(trajectories)
+		return byGroup(trajectories)
 	}
 	for i := range trajectories {
 		order = append(order, i)
@@ -207,9 +207,9 @@ func (p *Pool) Units(trajectories []*rl.Trajectory) (order, ends []int) {
 	return order, ends
 }
 
-// ByGroup returns the positions of trajectories with those of one group side
+// byGroup returns the positions of trajectories with those of one group side
 // by side, groups in order of first appearance, and where each group ends.
-func ByGroup(trajectories []*rl.Trajectory) (order, ends []int) {
+func byGroup(trajectories []*rl.Trajectory) (order, ends []int) {
 	var members [][]int
 	known := map[string]int{}
 	for i, t := range trajectories {

@@ -81,7 +81,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Iterations: 200, EvaluateEvery: 10, ValidationEpisodes: 500, TestEpisodes: 1000,
-		Patience: 10, SuccessScore: 0.5, Cluster: ByStart, CheckpointEvery: 5, Restarts: 2, Stop: StopConfig{Flags: flagsContinue}, Sampling: sampling.Default(),
+		Patience: 10, SuccessScore: 0.5, Cluster: byStart, CheckpointEvery: 5, Restarts: 2, Stop: StopConfig{Flags: flagsContinue}, Sampling: sampling.Default(),
 	}
 }
 

@@ -42,7 +42,7 @@ func TestClusteredByTask(t *testing.T) {
 		require.Equal(t, task, e.cluster)
 		tasks = append(tasks, e)
 	}
-	require.Empty(t, ByStart.of(&rl.Trajectory{Task: "a/1"}))
+	require.Empty(t, byStart.of(&rl.Trajectory{Task: "a/1"}))
 	a, b := score(starts), score(tasks)
 	require.Zero(t, a.Clusters)
 	require.Equal(t, 4, b.Clusters)

@@ -14,7 +14,7 @@ type Cluster string
 
 // The ways to cluster.
 const (
-	ByStart Cluster = "start" // the state in which they begin
+	byStart Cluster = "start" // the state in which they begin
 	ByTask  Cluster = "task"  // the task's id up to its first slash
 )
 

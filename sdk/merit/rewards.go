@@ -163,11 +163,11 @@ func (r *Rewards) ready(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// AnswersFolder is the folder of a run for the answers of the language models that
+// answersFolder is the folder of a run for the answers of the language models that
 // modules asked. A run that is resumed or repeated in its directory asks no question
 // again. It is not part of what merit verify checks: trajectories have the answers
 // too.
-const AnswersFolder = "answers"
+const answersFolder = "answers"
 
 // record makes what answers the questions of modules keep the answers in a folder.
 func (r *Rewards) record(folder string) error {

@@ -90,7 +90,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 			err = closed
 		}
 	}()
-	if err := s.record(filepath.Join(o.Dir, AnswersFolder)); err != nil {
+	if err := s.record(filepath.Join(o.Dir, answersFolder)); err != nil {
 		return nil, err
 	}
 	deps := train.Deps{

@@ -2,7 +2,7 @@
 package main
 
 import (
-	"github.com/merit-rl/merit/sdk/conformance/guests/go/check"
+	"github.com/merit-rl/merit/sdk/conformance/guests/go/internal/check"
 	"github.com/merit-rl/merit/sdk/reward"
 )
 

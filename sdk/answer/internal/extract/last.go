@@ -1,0 +1,230 @@
+package extract
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/sdk/answer/internal/syntax"
+)
+
+// last yields the last mathematics or number of a text, whichever ends later, and
+// then the other.
+func last(text string, yield func(Candidate) bool) {
+	c, end := lastMath(text)
+	number, at, ok := lastNumberAt(text)
+	if ok && (end < 0 || at > end) {
+		if !yield(Candidate{Text: number, Percent: percent(text[at:])}) {
+			return
+		}
+		ok = false
+	}
+	if end >= 0 && !yield(c) {
+		return
+	}
+	if ok && !yield(Candidate{Text: number}) {
+		return
+	}
+	if s := lastSentence(text); s != "" {
+		yield(Candidate{Text: s})
+	}
+}
+
+// lastMath is the last mathematics between delimiters and where it ends, or -1.
+func lastMath(text string) (Candidate, int) {
+	found, end := Candidate{}, -1
+	for i := 0; i < len(text); {
+		j := strings.IndexAny(text[i:], `$\`)
+		if j < 0 {
+			break
+		}
+		i += j
+		if text[i] == '\\' && (i+1 >= len(text) || text[i+1] != '(' && text[i+1] != '[') {
+			if strings.HasPrefix(text[i:], `\frac{`) {
+				if n := bareFraction(text[i:]); n > 0 {
+					found, end = Candidate{Text: text[i : i+n], Math: true}, i+n
+				}
+			}
+			i += 2
+			continue
+		}
+		in, n := span(text[i:])
+		if n == 0 || i > 0 && text[i] == '$' && digit(text[i-1]) {
+			i++
+			continue
+		}
+		if c, ok := mathAt(text[i:]); ok && len(c.Text) > len(in) {
+			found, end = c, i+n
+			i += n
+			for skip := joint(text[i:]); skip > 0; skip = joint(text[i:]) {
+				_, m := span(text[i+skip:])
+				if m == 0 {
+					break
+				}
+				i += skip + m
+			}
+			end = i
+			continue
+		}
+		i += n
+		found, end = Candidate{Text: in, Math: true, Percent: percent(text[i:])}, i
+	}
+	return found, end
+}
+
+// bareFraction is the length of \frac{1}{2} of plain numbers.
+func bareFraction(s string) int {
+	a := syntax.Closing(s, len(`\frac`))
+	if a < 0 || a+1 >= len(s) || s[a+1] != '{' {
+		return 0
+	}
+	b := syntax.Closing(s, a+1)
+	if b < 0 || strings.Trim(s[len(`\frac`):b], "{}0123456789.-") != "" {
+		return 0
+	}
+	return b + 1
+}
+
+func lastNumber(text string) (string, bool) {
+	n, _, ok := lastNumberAt(text)
+	return n, ok
+}
+
+// lastNumberAt is the last number, fraction or sum of plain text that begins a
+// word, and where it ends.
+func lastNumberAt(text string) (string, int, bool) {
+	end := len(text)
+	for tries := 0; tries < 200; tries++ {
+		i := end - 1
+		for i >= 0 && !digit(text[i]) {
+			i--
+		}
+		if i < 0 {
+			return "", 0, false
+		}
+		stop := i + 1
+		start := numberStart(text, i)
+		if anchored(text, start) {
+			start = expressionStart(text, start)
+			return strings.TrimSpace(text[start:stop]), stop, true
+		}
+		end = start
+	}
+	return "", 0, false
+}
+
+// numberStart is where the number begins whose last digit is at i.
+func numberStart(text string, i int) int {
+	for i > 0 {
+		c := text[i-1]
+		switch {
+		case digit(c):
+			i--
+		case (c == ',' || c == '.' || c == '/' || c == ':' || c == '^') && i > 1 && digit(text[i-2]):
+			i--
+		case c == ' ' && i > 1 && digit(text[i-2]) && thousands(text, i):
+			i--
+		case c == '.':
+			return i - 1
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// thousands tells that a space is before three digits and after one to three.
+func thousands(text string, i int) bool {
+	if i+3 > len(text) || !digit(text[i]) || !digit(text[i+1]) || !digit(text[i+2]) || i+3 < len(text) && digit(text[i+3]) {
+		return false
+	}
+	j := i - 1
+	for j > 0 && digit(text[j-1]) {
+		j--
+	}
+	return i-1-j <= 3 && text[j] != '0'
+}
+
+// anchored tells that a number at i begins a word: after a space, a sign, a currency.
+func anchored(text string, i int) bool {
+	for i > 0 {
+		c := text[i-1]
+		switch {
+		case c == '-' || c == '$' || c == '*' || c == '+' || c == '\\' || c == '(' || c == '~':
+			i--
+		case c >= utf8.RuneSelf:
+			return true
+		default:
+			return c == ' ' || c == '\n' || c == '\t' || c == '=' || c == ':' || c == '"' || c == '/' || c == '>' || c == '['
+		}
+	}
+	return true
+}
+
+// expressionStart extends a number to the left over a sum or product of numbers,
+// and over its sign.
+func expressionStart(text string, i int) int {
+	start := i
+	for j := i; j > 0; {
+		c := text[j-1]
+		switch {
+		case digit(c):
+			j = numberStart(text, j-1)
+			if !anchored(text, j) {
+				return start
+			}
+			start = j
+		case c == '(' && start == j:
+			j--
+			start = j
+		case strings.IndexByte("+-*/^)", c) >= 0:
+			j--
+			if c == '-' && start == j+1 {
+				start = j
+			}
+		case c == ' ' && j > 1 && (strings.IndexByte("+-*/", text[j-2]) >= 0 || strings.IndexByte("+-*/", text[min(j, len(text)-1)]) >= 0):
+			j--
+		default:
+			return start
+		}
+	}
+	return start
+}
+
+// firstNumber is the first number of a sentence, or the one after its last "=".
+func firstNumber(s string) (string, bool) {
+	if i := strings.LastIndexByte(s, '='); i >= 0 {
+		s = s[i+1:]
+	}
+	for i := 0; i < len(s); i++ {
+		if !digit(s[i]) || i > 0 && letter(s[i-1]) {
+			continue
+		}
+		end := i
+		for end < len(s) && (digit(s[end]) || strings.IndexByte(",./:^", s[end]) >= 0 && end+1 < len(s) && digit(s[end+1])) {
+			end++
+		}
+		if i > 0 && s[i-1] == '-' && (i == 1 || s[i-2] == ' ' || s[i-2] == '$') {
+			i--
+		}
+		if strings.HasPrefix(strings.TrimLeft(s[end:], " "), "%") || strings.HasPrefix(strings.TrimLeft(s[end:], " "), "percent") {
+			return s[i:end] + "%", true
+		}
+		return s[i:end], true
+	}
+	return "", false
+}
+
+// lastSentence is the last line or sentence of a text.
+func lastSentence(text string) string {
+	text = strings.Trim(text, " \n.*")
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		text = text[i+1:]
+	}
+	if i := strings.LastIndex(text, ". "); i >= 0 {
+		text = text[i+2:]
+	}
+	if len(text) > 200 {
+		return ""
+	}
+	return strings.Trim(text, " .*")
+}

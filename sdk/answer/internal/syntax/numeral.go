@@ -1,0 +1,93 @@
+package syntax
+
+import (
+	"strings"
+
+	"github.com/merit-rl/merit/sdk/answer/internal/rat"
+)
+
+// Numeral is the node of what is only a number, the most frequent answer, without
+// a parser: 42, -3, 1,234, 0.5, $18.00. It is nil for anything else.
+func Numeral(s string) *Node {
+	s = strings.TrimRight(strings.Trim(s, " $\n"), ".")
+	minus := strings.HasPrefix(s, "-")
+	if minus {
+		s = s[1:]
+	}
+	n, point := int64(0), -1
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case isDigit(c) && i < 17:
+			n = n*10 + int64(c-'0')
+		case c == '.' && point < 0:
+			point = i
+		default:
+			return numberWord(s)
+		}
+	}
+	if s == "" || s == "." {
+		return nil
+	}
+	if minus {
+		n = -n
+	}
+	node := &Node{Kind: Number, Num: rat.Int(n), Text: s, Name: s}
+	if point >= 0 {
+		node.Decimal, node.Num = true, rat.Int(n).Mul(rat.Ten(len(s)-point-1).Inv())
+	}
+	if minus {
+		node.Text = "-" + s
+	}
+	return node
+}
+
+var numberWords = func() map[string]int64 {
+	m := map[string]int64{}
+	for i, w := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
+		m[w] = int64(i)
+	}
+	units := strings.Fields("one two three four five six seven eight nine")
+	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
+		m[w] = int64(20 + 10*i)
+		for k, u := range units {
+			m[w+"-"+u] = int64(21 + 10*i + k)
+			m[w+" "+u] = int64(21 + 10*i + k)
+		}
+	}
+	m["one hundred"], m["hundred"], m["one thousand"], m["thousand"] = 100, 100, 1000, 1000
+	return m
+}()
+
+// numberWord is the node of a number in words, or nil.
+func numberWord(s string) *Node {
+	if s == "" || !isLetter(s[0]) && s[0] != '\\' || len(s) > 40 {
+		return nil
+	}
+	if in, ok := strings.CutPrefix(s, `\text{`); ok {
+		s = strings.TrimSuffix(in, "}")
+	}
+	n, ok := numberWords[Letters(s)]
+	if !ok {
+		return nil
+	}
+	return &Node{Kind: Number, Num: rat.Int(n), Text: s, Name: s}
+}
+
+// Others are the further options that would read a passage otherwise.
+func (t Traits) Others() []Options {
+	var all []Options
+	if t.Joined {
+		all = append(all, Options{Joined: true})
+	}
+	if t.Commas {
+		all = append(all, Options{Commas: true})
+	}
+	if t.Fraction {
+		all = append(all, Options{Fraction: true})
+	}
+	if t.Units {
+		all = append(all, Options{Units: true})
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package syntax
+
+import "strings"
+
+// Prose tells whether s has a word that is neither a unit, nor a function, nor
+// inside a command: "the answer is 5" is prose, "5 cm" is not.
+func Prose(s string) bool {
+	for i := 0; i < len(s); {
+		switch {
+		case s[i] == '\\':
+			i++
+			name := commandName(s[i:])
+			i += len(name)
+			if textCommands[name] || name == "begin" || name == "end" {
+				if end := Closing(s, min(i, len(s))); i < len(s) && s[i] == '{' && end > 0 {
+					i = end
+				}
+			}
+			if name == "" {
+				i++
+			}
+		case isLetter(s[i]):
+			run := commandName(s[i:])
+			if len(run) > 2 && proseWord(run) {
+				return true
+			}
+			i += len(run)
+		default:
+			i++
+		}
+	}
+	return false
+}
+
+func proseWord(run string) bool {
+	lower := strings.ToLower(run)
+	switch lower {
+	case "and", "infinity", "inf", "infty", "percent", "percentage", "pct", "degrees", "degree", "union", "base":
+		return false
+	}
+	if functions[run] || unit(lower) || greek[run] || functions[run[:len(run)-1]] {
+		return false
+	}
+	if lower == "the" || lower == "are" || lower == "for" || lower == "yes" || lower == "not" || lower == "all" || lower == "has" || lower == "was" || lower == "his" || lower == "her" || lower == "odd" {
+		return true
+	}
+	return len(run) > 3 && spelled(run)
+}
