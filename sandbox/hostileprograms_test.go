@@ -24,7 +24,7 @@ var hostilePrograms = []hostileScript{
 	{"sys.exit", "expect(run('import sys\\nsys.exit(3)'), 'answered')\n  return 0.25", reward.Scored, ""},
 	{"recursion", "expect(run('f = lambda: f()\\nf()', fuel=400_000_000), 'answered', 'RecursionError')\n  return 0.25", reward.Scored, ""},
 	{"recursion without a limit", "a = run('import sys\\nsys.setrecursionlimit(1 << 30)\\nf = lambda: f()\\nf()')\n  assert a.outcome != 'answered', a\n  return 0.25", reward.Scored, ""},
-	{"floods the log", "expect(run('import os\\nfor i in range(200): os.write(1, b\"x\" * 10000), os.write(2, b\"x\" * 10000)'), 'answered')\n  return 0.25", reward.Scored, ""},
+	{"floods the log", "expect(run('import posix as os\\nfor i in range(200): os.write(1, b\"x\" * 10000), os.write(2, b\"x\" * 10000)'), 'answered')\n  return 0.25", reward.Scored, ""},
 	{"forges a verdict", "expect(run('import os\\nos.write(1, b\"answered 0 2\\\\n{}\")\\nprint(\"PASSED\")'), 'answered', 'PASSED')\n  return 0.25", reward.Scored, ""},
 	{"takes the answer away", "expect(run('import merit_reward._sandbox as S\\nS.ANSWER = None'), 'crashed', 'broke the interpreter')\n  return 0.25", reward.Scored, ""},
 	{"answers with a kind that is none", "expect(run('import merit_reward._sandbox as S\\nS.RESULTS = 9', ''), 'crashed', 'cannot be read')\n  return 0.25", reward.Scored, ""},
@@ -36,6 +36,13 @@ var hostilePrograms = []hostileScript{
 	{"writes to the host", "expect(run('import os\\nos.write(0, b\"open python\\\\n\")'), 'answered', 'OSError')\n  return 0.25", reward.Scored, ""},
 	{"reads its input", "expect(run('import os\\nprint(os.read(0, 100))'), 'answered')\n  return 0.25", reward.Scored, ""},
 	{"is asked when it is gone", "p = Program()\n  ask(p, 'import os\\nos._exit(1)')\n  try: ask(p, '')\n  except ValueError as e: assert 'exited with status 1' in str(e), e\n  else: assert False\n  p.close()\n  return 0.25", reward.Scored, ""},
+	{"a mark outlives whatever stops the program", "p = Program()\n  ask(p, 'import sys, builtins\\nbuiltins.n = 1')\n  p.mark()\n  for source, outcome in ENDS:\n    a = ask(p, source)\n    assert a.outcome == outcome, a\n    p.rewind()\n    a = ask(p, 'print(n)')\n    assert '\"1\\\\n\"' in a.text, a\n  return 0.25", reward.Scored, ""},
+	{"what is stopped answers nothing until it is rewound", "p = Program()\n  p.mark()\n  ask(p, 'import os\\nos._exit(1)')\n  for m in (b'ask 1 100\\n{}', b'mark 1\\n'): assert b'was stopped' in raw(m), m\n  p.rewind()\n  expect(ask(p, 'print(7)'), 'answered', '7')\n  return 0.25", reward.Scored, ""},
+	{"a rewound program with no mark", "p = Program()\n  assert b'has no mark' in raw(b'rewind 1\\n')\n  try: p.rewind()\n  except ValueError as e: assert 'no mark' in str(e)\n  else: assert False\n  return 0.25", reward.Scored, ""},
+	{"marks for ever", "p = Program()\n  while True: p.mark()", reward.OutOfFuel, "sandbox.fuel"},
+	{"rewinds for ever", "p = Program()\n  p.mark()\n  while True: p.rewind()", reward.OutOfFuel, "sandbox.fuel"},
+	{"leaves four marked", "ps = [Program() for i in range(4)]\n  for p in ps: ask(p, 'import builtins\\nbuiltins.x = bytearray(8 << 20)'), p.mark(), ask(p, 'while True: pass')\n  return 0.25", reward.Scored, ""},
+	{"rewound in JavaScript", "p = Program('javascript')\n  ask(p, 'globalThis.n = 1')\n  p.mark()\n  for i in range(3):\n    expect(ask(p, 'for (;;);'), 'out_of_fuel')\n    p.rewind()\n    expect(ask(p, 'console.log(n++)'), 'answered', '1')\n  return 0.25", reward.Scored, ""},
 	{"endless in JavaScript", "expect(run('for (;;);', language='javascript'), 'out_of_fuel', fuel=FUEL)\n  return 0.25", reward.Scored, ""},
 	{"memory in JavaScript", "a = run('const x = []; for (;;) x.push(new Uint8Array(1 << 20));', fuel=400_000_000, language='javascript')\n  assert 'memory' in a.text, a\n  return 0.25", reward.Scored, ""},
 
@@ -68,6 +75,8 @@ func TestHostilePrograms(t *testing.T) {
 import json, os
 from merit_reward._programs import Program
 FUEL = 40_000_000
+ENDS = [('while True: pass', 'out_of_fuel'), ('import os\nos._exit(3)', 'crashed'), ('x = [bytearray(1 << 20) for i in range(5)]', 'answered'), ('import builtins\nbuiltins.n = 9\nbuiltins.__dict__.pop("print")', 'answered'),
+        ('import merit_reward._program as P\nP.answer = None', 'answered')]
 NOISE = [b'', b'\n', b' \n', b'open', b'open\n', b'open python', b'open python\nx', b'open python x\n', b'OPEN python\n', b'open \xff\n', b'open \0\n',
          b'ask\n', b'ask 1\n', b'ask 1 x\n', b'ask -1 1\n', b'ask 4294967297 1\n', b'ask 1 18446744073709551616\n', b'ask 1 1 1\n', b'ask  1\n',
          b'close\n', b'close x\n', b'close 1\nx', b'close 01x\n', b'x' * 100, b'x' * 100 + b'\n', b'\xff' * 1000, b'ask 1 100' + b' ' * (9 << 20)]

@@ -70,7 +70,7 @@ export function begin(request) {
   finished = undefined;
   try {
     const r = parse(request);
-    const act = r.do === "load" ? load : r.do === "call" ? call : r.do === "get" ? get : r.do === "next" ? next : r.do === "run" ? run : undefined;
+    const act = r.do === "load" ? load : r.do === "call" ? call : r.do === "get" ? get : r.do === "next" ? next : r.do === "run" ? run : r.do === "compile" ? ready : undefined;
     if (!act) throw new Mistake(`there is no request ${quote(r.do)}`);
     running = r.do === "run";
     if (!running) world.mixed = "";
@@ -278,6 +278,13 @@ function next(r) {
   finish(`"value":${iterated(kept[r.of], r.count, r.of)}`);
 }
 
+let whole; // the source of a whole program, for requests that bring none
+
+function ready(r) {
+  whole = r.source;
+  finish('"ok":true');
+}
+
 function run(r) {
   forget();
   renew(r.input);
@@ -286,7 +293,7 @@ function run(r) {
     finish(`"output":${quote(world.output)},"printed":${quote(slice(world.printed, 0, MOST_PRINTED))},"error":${failure ? error(world.exit ?? e) : "null"}`);
   };
   expect(end, (e) => end(e ?? new Failure(`thrown: ${e}`)));
-  execute(r.source, () => {}); // it ends when nothing is left to wait for
+  execute(r.source ?? whole, () => {}); // it ends when nothing is left to wait for
 }
 
 // given makes what a request holds beside data.

@@ -9,52 +9,64 @@ VERDICTS = ("passed", "failed", "error", "out_of_fuel", "out_of_memory", "crashe
 @reward_function
 def solves(
     messages,
-    prompt="",
-    test="",
-    tests=(),
-    entry_point=None,
-    setup="",
     *,
     language="python",
     fuel=200_000_000,
+    total_fuel=2_000_000_000,
+    tolerance=None,
     all_or_nothing=True,
+    stop_at_first=False,
     stopped="unscored",
+    **columns,
 ):
     """1 if the last answer passes all tests, else 0, or the share that it passes.
 
-    The columns are HumanEval's (prompt, test, entry_point) or tests, a list, with setup. What was stopped has no
-    score, or with stopped="zero" counts as failed.
+    The columns are those of HumanEval, MBPP, LiveCodeBench, APPS, TACO, CodeContests, open-r1, verl and EvalPlus, or
+    tests, a list. What was stopped has no score, or with stopped="zero" counts as failed.
     """
     if stopped not in ("unscored", "zero"):
         raise ValueError(f"stopped is {stopped!r}; it must be 'unscored' or 'zero'")
-    cases = [test] if test else tests
-    if not cases:
-        return EvaluateResult(is_score_valid=False, reason="there are no tests: the columns test and tests are empty")
+    try:
+        problem = code.problem(columns)
+    except ValueError as e:
+        return EvaluateResult(is_score_valid=False, reason=str(e))
+    if problem.language not in (None, language):
+        return EvaluateResult(is_score_valid=False, reason=f"the row asks for code in {problem.language}, and the parameter language is {language}")
     answer = messages[-1].text if messages[-1].role == "assistant" else ""
     if not answer.strip():
         return EvaluateResult(score=0.0, reason="there is no answer")
     report = code.run(
-        source_of(code.extract(answer, language), prompt, entry_point),
-        cases,
+        source_of(code.extract(answer, language), problem, messages),
+        problem.tests,
         language=language,
-        entry_point=entry_point,
+        entry_point=problem.entry_point,
         fuel=fuel,
-        setup=setup,
-        stop_at_first=all_or_nothing,
+        total_fuel=total_fuel,
+        setup=problem.setup,
+        stop_at_first=stop_at_first,
+        tolerance=problem.tolerance if tolerance is None else tolerance,
+        preamble=problem.preamble,
     )
     metrics = {"tests": report.total, **{v: sum(t.verdict == v for t in report.tests) for v in VERDICTS}}
-    if report.stopped and stopped == "unscored":
+    decided = all_or_nothing and metrics["failed"] + metrics["error"] > 0  # whatever the tests that were stopped would say
+    if report.stopped and stopped == "unscored" and not decided:
         t = report.stopped
-        return EvaluateResult(is_score_valid=False, reason=f"{t.verdict}: {t.name}: {t.message}", metrics=metrics)
+        reason = f"{t.verdict}: {t.name}: {t.message}" + (f"\n{report}" if report.total > 1 else "")
+        return EvaluateResult(is_score_valid=False, reason=reason, metrics=metrics)
     score = float(report.all_passed) if all_or_nothing else report.passed / report.total
     return EvaluateResult(score=score, reason=str(report), metrics=metrics)
 
 
-def source_of(text, prompt, entry_point):
+def source_of(text, problem, messages):
     """The answer behind the prompt if that is code: the rest of its last function, or all of it again."""
-    if not entry_point or not defines(prompt, entry_point):
+    name, prompt = problem.entry_point, problem.prompt
+    if not name or defines(text, name) and not defines(prompt, name):
         return text
-    return f"{prompt}\n{text}" if defines(text, entry_point) else prompt + text
+    if not prompt and messages[0].role == "user" and not defines(text, "Solution"):
+        prompt = messages[0].text  # where the row has a prompt and a completion of it
+    if not defines(prompt, name):
+        return text
+    return f"{prompt}\n{text}" if defines(text, name) else prompt + text
 
 
 def defines(text, name):

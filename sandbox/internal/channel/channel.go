@@ -4,14 +4,17 @@
 //
 //	open LANGUAGE          a program that has run nothing     → opened HANDLE 0
 //	ask HANDLE FUEL\nTEXT  one exchange with it               → answered FUEL LENGTH\nTEXT
-//	                       or, and then the program is gone,  → out_of_fuel, out_of_memory or crashed, likewise
+//	                       or, if the program was stopped,    → out_of_fuel, out_of_memory or crashed, likewise
+//	mark HANDLE            keeps the state of the program     → marked 0 0
+//	rewind HANDLE          returns it to its mark             → rewound 0 0
 //	close HANDLE                                              → closed 0 0
 //
 //	model\nTEXT            a question to the language model that a configuration
 //	                       grants; no text says that there will be questions
 //	                       → a word of replykind.All, 0 and LENGTH\nTEXT
 //
-// FUEL is the budget of an exchange, and in the answer the fuel used. The answer to
+// A program that was stopped is gone, unless it has a mark: then it can be rewound or
+// closed. FUEL is the budget of an exchange, and in the answer the fuel used. The answer to
 // an invalid message is refused 0 LENGTH\nTEXT. Every line ends with a line feed,
 // every number is decimal, and LENGTH counts the bytes of the text.
 package channel
@@ -28,6 +31,8 @@ import (
 const (
 	Open     = "open"
 	Ask      = "ask"
+	Mark     = "mark"
+	Rewind   = "rewind"
 	Close    = "close"
 	Question = "model"
 )
@@ -39,6 +44,8 @@ const (
 	OutOfFuel   = "out_of_fuel"
 	OutOfMemory = "out_of_memory"
 	Crashed     = "crashed"
+	Marked      = "marked"
+	Rewound     = "rewound"
 	Closed      = "closed"
 	Refused     = "refused"
 )
@@ -78,13 +85,13 @@ func Parse(data []byte) (m Message, err error) {
 			return m, fmt.Errorf("the text of a message is not UTF-8")
 		}
 	case m.Do == Question && len(words) == 1:
-	case m.Do == Close && len(words) == 2 && len(rest) == 0:
+	case (m.Do == Close || m.Do == Mark || m.Do == Rewind) && len(words) == 2 && len(rest) == 0:
 		m.Handle = uint32(number(1, 32))
 	default:
 		wrong = true
 	}
 	if wrong {
-		return m, fmt.Errorf("there is no message %q: open LANGUAGE, ask HANDLE FUEL with a text, and close HANDLE are", line)
+		return m, fmt.Errorf("there is no message %q: open LANGUAGE, ask HANDLE FUEL with a text, mark HANDLE, rewind HANDLE and close HANDLE are", line)
 	}
 	return m, nil
 }

@@ -11,13 +11,16 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/internal/channel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/engine/fork"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
 const (
-	maxBeside = 4       // programs open at once
-	openFuel  = 500_000 // fuel for bringing an instance to its snapshot
+	maxBeside  = 4       // programs open at once
+	openFuel   = 500_000 // fuel for bringing an instance to its snapshot
+	markFuel   = 200_000 // fuel for keeping its state
+	rewindFuel = 60_000  // fuel for returning it to its mark
 )
 
 // beside holds the programs that an evaluation has opened. It is the host's end
@@ -31,11 +34,12 @@ type beside struct {
 }
 
 // program is an open program. If its worker stopped during an exchange, the
-// worker is spoilt.
+// worker is spoilt until it returns to the mark.
 type program struct {
 	handle uint32
 	worker *worker
 	spoilt bool
+	mark   *fork.Point // nil if it has none
 }
 
 func (b *beside) begin(ctx context.Context) { b.ctx, b.opened, b.wanted = ctx, 0, "" }
@@ -45,6 +49,7 @@ func (b *beside) end() {
 	for _, p := range b.open {
 		p.worker.module.pool.put(p.worker, p.spoilt)
 	}
+	clear(b.open)
 	b.ctx, b.open = nil, b.open[:0]
 }
 
@@ -74,8 +79,9 @@ func (b *beside) Exchange(message []byte) []byte {
 			return answer
 		}
 	default:
-		if err = b.close(m.Handle); err == nil {
-			return channel.Append(nil, channel.Closed, 0, nil)
+		did, err2 := b.change(m)
+		if err = err2; err == nil {
+			return channel.Append(nil, did, 0, nil)
 		}
 	}
 	return channel.Append(nil, channel.Refused, 0, []byte(err.Error()))
@@ -128,12 +134,49 @@ func (b *beside) find(handle uint32) (int, error) {
 	return at, nil
 }
 
-func (b *beside) close(handle uint32) error {
-	at, err := b.find(handle)
-	if err == nil {
-		b.remove(at)
+// change marks, rewinds or closes a program, and returns the word for what it did.
+func (b *beside) change(m channel.Message) (did string, err error) {
+	at, err := b.find(m.Handle)
+	switch {
+	case err != nil:
+		return "", err
+	case m.Do == channel.Mark:
+		return channel.Marked, b.keep(&b.open[at])
+	case m.Do == channel.Rewind:
+		return channel.Rewound, b.rewind(&b.open[at])
 	}
-	return err
+	b.remove(at)
+	return channel.Closed, nil
+}
+
+// keep marks the state of a program, in place of its mark before.
+func (b *beside) keep(p *program) (err error) {
+	if p.spoilt {
+		return p.stopped()
+	}
+	b.worker.instance.Charge(markFuel)
+	if p.mark, err = p.worker.instance.Fork(); err != nil {
+		b.worker.instance.Abort(result.Infrastructure(err))
+	}
+	return nil
+}
+
+// rewind returns a program to its mark, whatever it did since, even if it was stopped.
+func (b *beside) rewind(p *program) error {
+	if p.mark == nil {
+		return fmt.Errorf("program %d has no mark", p.handle)
+	}
+	b.worker.instance.Charge(rewindFuel)
+	p.spoilt = true
+	if err := p.worker.instance.Resume(p.mark); err != nil {
+		b.worker.instance.Abort(result.Infrastructure(err))
+	}
+	p.spoilt = false
+	return nil
+}
+
+func (p *program) stopped() error {
+	return fmt.Errorf("program %d was stopped: rewind it or close it", p.handle)
 }
 
 func (b *beside) remove(at int) {
@@ -150,6 +193,9 @@ func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 		return nil, err
 	}
 	p := &b.open[at]
+	if p.spoilt {
+		return nil, p.stopped()
+	}
 	p.spoilt = true
 	var said []byte
 	depth := uint64(p.worker.module.backend.options.CallDepth)
@@ -162,7 +208,9 @@ func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 		return channel.Append(nil, channel.Answered, fuel, said), nil
 	}
 	what, why := ending(stop, p.worker.instance.MemoryDenied())
-	b.remove(at)
+	if p.mark == nil {
+		b.remove(at)
+	}
 	return channel.Append(nil, what, fuel, []byte(why)), nil
 }
 

@@ -15,7 +15,7 @@ from ._values import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator
+    from typing import Any, Callable, Iterator
 
     from ._programs import Program
 
@@ -41,10 +41,50 @@ class CannotCross(TypeError):
     """A test gives the solution what cannot be brought into a program. The fault is the test's."""
 
 
-class Session:
-    """One program that has loaded a solution, for one test, and the fuel that is left to it."""
+class Solution:
+    """A source that is loaded once, in one program: every test begins with the state after that."""
 
-    def __init__(self, program: "Program", fuel: int) -> None:
+    def __init__(self, source: str, several: bool, start: "Callable[[], Program]") -> None:
+        self._source, self._several, self._start = source, several, start
+        self._program: "Program | None" = None
+        self._how = ""
+        self._first: "Session | None" = None  # as it was when it had loaded the source
+        self._answer: "dict[str, Any]" = {}
+
+    def begin(self, how: str, fuel: int) -> "Session":
+        """A session for a test: "load" defines the names of the source, "compile" readies it as a whole program."""
+        if self._program and self._first and how == self._how:
+            self._program.rewind()
+            return Session(self._program, fuel, self._first)
+        self.close()
+        self._program, self._how = self._start(), how
+        return Session(self._program, fuel)
+
+    def load(self, session: "Session", preamble: bool) -> "dict[str, Any]":
+        """What the program answers when the source is loaded, by this session or by one before."""
+        if session.loaded:
+            return self._answer
+        self._answer = answer = session.ask({"do": self._how, "source": self._source, **({"preamble": True} if preamble else {})})
+        if answer.get("error") is not None:
+            raise session.error(answer["error"])
+        session.loaded = True
+        if self._several:
+            session.program.mark()
+            self._first = first = Session(session.program, 0)
+            first.used, first.reading, first.output = session.used, session.reading, session.output
+        return answer
+
+    def close(self) -> None:
+        """Ends the program."""
+        if self._program:
+            self._program.close()
+        self._program = self._first = None
+
+
+class Session:
+    """One test of a program that has loaded a solution, and the fuel that is left to it."""
+
+    def __init__(self, program: "Program", fuel: int, first: "Session | None" = None) -> None:
         self.program, self.fuel, self.used = program, fuel, 0
         self.reading = 0  # what reading the answers has cost this side
         self.output = ""
@@ -53,6 +93,10 @@ class Session:
         self.raised: "list[BaseException]" = []  # here, for the solution
         self.defect: "CannotCross | None" = None
         self.opaque: "set[str]" = set()  # types of objects that came as no more than a name
+        self.before = 0  # fuel that another session has used to load the source
+        if first:
+            self.loaded, self.output = True, first.output
+            self.before, self.used, self.reading = first.used, first.used, first.reading
 
     def ask(self, request: "dict[str, Any]") -> "dict[str, Any]":
         """The answer to one request; Stopped if there is none, or it is none."""
@@ -94,7 +138,7 @@ class Session:
         """What the solution returns, or raises; its changes of the arguments are made here too."""
         given = self._given
         try:
-            request["args"] = [_values.encode(a, given) for a in args]
+            request["args"] = _values.encode([*args], given)
             if kwargs:
                 request["kwargs"] = {k: _values.encode(v, given) for k, v in kwargs.items()}
         except CannotCross as e:

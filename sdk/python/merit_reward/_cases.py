@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 
+from . import _same as same
 from ._candidate import Candidate
 
 TYPE_CHECKING = False
@@ -18,28 +19,33 @@ if TYPE_CHECKING:
 MAX_SHOWN = 400  # characters of a value in a message
 
 
-def of(tests: "Tests", entry_point: "str | None", setup: str, classes: "Sequence[str]") -> "list[Any]":
+def of(tests: "Tests", entry_point: "str | None", setup: str, classes: "Sequence[str]", tolerance: float = 0.0) -> "list[Any]":
     """A case for each test. ValueError or SyntaxError for what is none."""
     listed = [tests] if isinstance(tests, (str, dict)) else list(tests)
     if not listed:
         raise ValueError("there are no tests")
-    return [_case(f"test {i + 1}", t, entry_point, setup, frozenset(classes)) for i, t in enumerate(listed)]
+    same.check(tolerance)
+    return [_case(f"test {i + 1}", t, entry_point, setup, frozenset(classes), tolerance) for i, t in enumerate(listed)]
 
 
-def _case(name: str, test: "Any", entry_point: "str | None", setup: str, classes: "frozenset[str]") -> "Any":
+def _case(name: str, test: "Any", entry_point: "str | None", setup: str, classes: "frozenset[str]", tolerance: float) -> "Any":
     if isinstance(test, str):
         return Text(name, test, entry_point, setup, classes)
+    if isinstance(test, dict):
+        tolerance = same.check(test.get("tolerance", tolerance))
     if isinstance(test, dict) and isinstance(test.get("input"), str) and isinstance(test.get("output"), str):
-        return Exchange(name, test)
+        return Exchange(name, test, tolerance)
     if isinstance(test, dict) and isinstance(test.get("call"), list) and "returns" in test:
         if not entry_point:
             raise ValueError(f"{name} calls a function: entry_point must name it")
-        return Call(name, test, entry_point)
+        return Call(name, test, entry_point, tolerance)
     raise ValueError(f'{name} is {str(test)[:200]!r}; it must be a text, {{"input", "output"}} of texts, or {{"call": [...], "returns": ...}}')
 
 
 class Text:
     """Statements, or the function check."""
+
+    how = "load"
 
     def __init__(self, name: str, text: str, entry_point: "str | None", setup: str, classes: "frozenset[str]") -> None:
         self.name, self.entry_point, self.classes = name, entry_point, classes
@@ -49,9 +55,9 @@ class Text:
         if self.checks and not entry_point:
             raise ValueError(f"{name} defines check(candidate): entry_point must name the candidate")
 
-    def run(self, session: "Session", source: str) -> None:
+    def run(self, session: "Session", loaded: "dict[str, Any]") -> None:
         """Runs the statements where names of the solution are proxies, but never those of Python's own functions."""
-        functions, values = _load(session, source)
+        functions, values = _names_of(session, loaded, "names"), _names_of(session, loaded, "values")
         space: "dict[str, Any]" = {"__name__": "tests", "__merit_test__": self.text}
         wanted = {name for name in _names(self.code) if not hasattr(builtins, name)}
         for name in wanted & functions:
@@ -67,14 +73,9 @@ class Text:
             space["check"](space["candidate"])
 
 
-def _load(session: "Session", source: str) -> "tuple[set[str], set[str]]":
-    """The names of the solution's functions, and those of its values."""
-    answer = session.ask({"do": "load", "source": source})
-    session.loaded = answer.get("error") is None
-    if not session.loaded:
-        raise session.error(answer["error"])
-    functions, values = ({n for n in session.items(answer, kind) if n.__class__ is str} for kind in ("names", "values"))
-    return functions, values
+def _names_of(session: "Session", loaded: "dict[str, Any]", kind: str) -> "set[str]":
+    """The names of the solution's functions, or those of its values."""
+    return {n for n in session.items(loaded, kind) if n.__class__ is str}
 
 
 def _names(code: "CodeType") -> "set[str]":
@@ -93,23 +94,28 @@ def _fetch(session: "Session", name: str, space: "dict[str, Any]") -> None:
 
 def _entry(session: "Session", entry_point: str, functions: "set[str]", classes: "frozenset[str]") -> Candidate:
     if entry_point.isidentifier() and entry_point not in functions:
-        raise NameError(f"name {entry_point!r} is not defined")
+        if "Solution" not in functions:
+            raise NameError(f"name {entry_point!r} is not defined")
+        entry_point = f"Solution().{entry_point}"
     return Candidate(session, entry_point, keep=entry_point in classes)
 
 
 class Call:
     """Arguments and what the function returns for them."""
 
-    def __init__(self, name: str, test: "dict[str, Any]", entry_point: str) -> None:
-        self.name, self.args, self.expected, self.entry_point = name, test["call"], _as_json(test["returns"]), entry_point
+    how = "load"
 
-    def run(self, session: "Session", source: str) -> None:
+    def __init__(self, name: str, test: "dict[str, Any]", entry_point: str, tolerance: float) -> None:
+        self.name, self.args, self.entry_point, self.tolerance = name, test["call"], entry_point, tolerance
+        self.expected = [_as_json(test[k]) for k in ("returns", "or") if k in test]
+
+    def run(self, session: "Session", loaded: "dict[str, Any]") -> None:
         """Calls and compares, with tuples as lists."""
-        functions, _ = _load(session, source)
-        shown = ", ".join(map(repr, self.args))[:MAX_SHOWN]
+        functions = _names_of(session, loaded, "names") if self.entry_point.isidentifier() else set()
         got = _as_json(_entry(session, self.entry_point, functions, frozenset())(*_copy(self.args)))
-        if got != self.expected:
-            raise AssertionError(f"{self.entry_point}({shown}) returned {_shown(got)}, not {_shown(self.expected)}")
+        if got not in self.expected and not any(same.values(got, e, self.tolerance) for e in self.expected):
+            shown = ", ".join(map(repr, self.args))[:MAX_SHOWN]
+            raise AssertionError(f"{self.entry_point}({shown}) returned {_shown(got)}, not {_shown(self.expected[0])}")
 
 
 def _as_json(value: "Any") -> "Any":
@@ -130,27 +136,32 @@ def _shown(value: "Any") -> str:
 class Exchange:
     """Standard input, and the output that belongs to it."""
 
-    def __init__(self, name: str, test: "dict[str, str]") -> None:
-        self.name, self.input, self.expected = name, test["input"], _lines(test["output"])
+    how = "compile"
 
-    def run(self, session: "Session", source: str) -> None:
+    def __init__(self, name: str, test: "dict[str, str]", tolerance: float) -> None:
+        self.name, self.input, self.expected, self.tolerance = name, test["input"], test["output"], tolerance
+
+    def run(self, session: "Session", _loaded: "dict[str, Any]") -> None:
         """Runs the source as a whole program and compares the lines that it writes."""
-        session.loaded = True  # each input is a run of its own
-        answer = session.ask({"do": "run", "source": source, "input": self.input})
+        answer = session.ask({"do": "run", "input": self.input})
+        said = session.output = session.text(answer.get("output", ""))
         if answer.get("error") is not None:
             raise session.error(answer["error"])
-        said = session.text(answer.get("output"))
-        session.output = said
-        lines = _lines(said)
-        for i, (got, expected) in enumerate(zip([*lines, ""], [*self.expected, ""])):
-            if got != expected:
-                raise AssertionError(f"line {i + 1} of the output is {_shown(got)}, not {_shown(expected)}")
-        if len(lines) != len(self.expected):
-            raise AssertionError(f"the output has {len(lines)} lines, not {len(self.expected)}")
+        if answer.get("cut") is True:
+            raise AssertionError(f"the output has more than {len(said)} characters")
+        if said.strip() != self.expected.strip():
+            self._compare(_lines(said), _lines(self.expected))
+
+    def _compare(self, lines: "list[str]", expected: "list[str]") -> None:
+        for i, (got, wanted) in enumerate(zip([*lines, ""], [*expected, ""])):
+            if got != wanted and not same.lines(got, wanted, self.tolerance):
+                raise AssertionError(f"line {i + 1} of the output is {_shown(got)}, not {_shown(wanted)}")
+        if len(lines) != len(expected):
+            raise AssertionError(f"the output has {len(lines)} lines, not {len(expected)}")
 
 
 def _lines(text: str) -> "list[str]":
-    return [line.rstrip() for line in text.rstrip().split("\n")]
+    return [line.strip() for line in text.strip().split("\n")]
 
 
 def verdict(e: Exception, session: "Session") -> "tuple[str, str]":

@@ -8,7 +8,10 @@ for the values in them:
                                         → {"value": V, "args": [[index or name, V]…] of those that it changed in place}
     {"do": "get", "name": N}            → {"value": V} | {"callable": true} | {"module": true}
     {"do": "next", "of": HANDLE, "count": N}  → {"value": an iterator}
-    {"do": "run", "source": TEXT, "input": TEXT}  → {"output": TEXT} of a whole program
+    {"do": "compile", "source": TEXT}   → {"ok": true}: it is a whole program
+    {"do": "run", "input": TEXT}        → {"output": TEXT} of the program, "cut": true if that is not all; "source": TEXT may come with it
+
+With "preamble": true a source finds what contest platforms import before it.
 
 ``name`` may be an expression of the solution's names, ``Solution().add``. "of":
 HANDLE in call and get means an attribute of what was kept, "keep": true in a call
@@ -29,12 +32,13 @@ from __future__ import annotations
 import builtins
 import io
 import linecache
+import os
 import sys
 import traceback
 from itertools import islice
 
 from . import _values, refusals
-from ._values import dumps, loads
+from ._values import dumps, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ READ_AHEAD = 16  # of an iterator
 FRAMES = 20
 
 _module: "Any" = None
+_whole: "Any" = None  # a compiled program, and the names in which it runs
 _kept: "list[Any]" = []  # by handle
 _named: "dict[str, Any]" = {}  # by expression
 
@@ -60,11 +65,24 @@ _named: "dict[str, Any]" = {}  # by expression
 class _Console:
     """Standard input, output and error of the solution, as texts. What is printed to output and error is one text, unless they are ``apart``."""
 
-    def __init__(self, text: str = "", apart: bool = False) -> None:
-        self.out, self.err = io.BytesIO(), io.BytesIO()
-        sys.stdin = self.input = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")), "utf-8", "replace")
+    def __init__(self, apart: bool = False) -> None:
+        self.given, self.out, self.err = io.BytesIO(), io.BytesIO(), io.BytesIO()
+        sys.stdin = self.input = io.TextIOWrapper(self.given, "utf-8", "replace")
         sys.stdout = _stream(self.out)
         sys.stderr = _stream(self.err) if apart else sys.stdout
+        self._written = self.out.tell
+
+    def give(self, text: str) -> None:
+        """Makes a text the input."""
+        self.given.write(text.encode("utf-8", "replace"))
+        self.given.seek(0)
+
+    def used(self) -> bool:
+        """Whether the solution has written or closed the output."""
+        try:
+            return self._written() > 0
+        except ValueError:
+            return True
 
 
 def _stream(data: io.BytesIO) -> io.TextIOWrapper:
@@ -85,14 +103,13 @@ def answer(request: str) -> str:
     try:
         if _console is None:
             _console = _Console()
-        r = loads(request)
+        r = read(request)
         reply = DO[r["do"]](r)
     except BaseException as e:  # SystemExit and KeyboardInterrupt are answers too
         reply = {"error": _error(e)}
     try:
-        data = _console.out
-        if data.closed or data.tell():
-            reply.setdefault("output", _taken(data, MAX_PRINTED))
+        if _console.used():
+            reply.setdefault("output", _taken(_console.out, MAX_PRINTED))
             _console = None
         return dumps(reply)
     except BaseException as e:
@@ -101,7 +118,7 @@ def answer(request: str) -> str:
 
 def _load(r: "dict[str, Any]") -> "dict[str, Any]":
     global _module
-    _module = _new_module("solution", r["source"])
+    _module = _new_module("solution", r["source"], "preamble" in r)
     exec(compile(r["source"], FILE, "exec", dont_inherit=True), _module.__dict__)
     names: "list[str]" = []
     values: "list[str]" = []
@@ -111,11 +128,33 @@ def _load(r: "dict[str, Any]") -> "dict[str, Any]":
     return {"ok": True, "names": names, "values": values}
 
 
-def _new_module(name: str, source: str) -> "Any":
+def _new_module(name: str, source: str, preamble: bool) -> "Any":
     module = sys.modules[name] = type(sys)(name)
-    module.__builtins__ = builtins  # type: ignore[attr-defined]
+    module.__builtins__ = _platform if preamble else builtins  # type: ignore[attr-defined]
     linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
+    if preamble:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 50_000))
+        PREAMBLE.update(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
     return module
+
+
+# What LiveCodeBench and those who follow it import before a solution. It takes the place of the built-in names, so
+# that it costs nothing and is none of the solution's own.
+STARRED = "string re datetime collections heapq bisect copy math random statistics itertools functools operator io sys json builtins typing"
+_platform = type(sys)("builtins")
+PREAMBLE = _platform.__dict__
+
+
+def _import_preamble() -> None:
+    for name in STARRED.split():
+        exec(f"from {name} import *", PREAMBLE)
+    for name in STARRED.split():
+        if name not in ("builtins", "typing"):
+            exec(f"import {name}", PREAMBLE)
+    PREAMBLE.update(builtins.__dict__)
+
+
+_import_preamble()
 
 
 def _named_as(r: "dict[str, Any]") -> "Any":
@@ -131,19 +170,22 @@ def _named_as(r: "dict[str, Any]") -> "Any":
 
 def _call(r: "dict[str, Any]") -> "dict[str, Any]":
     function = _kept[r["of"]] if r["name"] is None else _named_as(r)
-    args = [_values.decode(v, _given) for v in r["args"]]
+    args = _values.decode(r["args"], _given)
     kwargs = {k: _values.decode(v, _given) for k, v in r["kwargs"].items()} if "kwargs" in r else {}
-    watched = [(i, v, dumps(r["args"][i])) for i, v in enumerate(args) if type(v) in CHANGING]
-    watched += [(k, v, dumps(r["kwargs"][k])) for k, v in kwargs.items() if type(v) in CHANGING]
+    watched: "list[tuple[int | str, Any, str]]" = []
+    if kwargs or not CHANGING.isdisjoint(map(type, args)):
+        watched = [(i, v, dumps(_values.encode(v, _other))) for i, v in [*enumerate(args), *kwargs.items()] if type(v) in CHANGING]
     try:
         result = function(*args, **kwargs)
-        refusals.settle()
+        if refusals.PENDING:
+            refusals.settle()
         reply = {"value": _keep(result) if "keep" in r else _values.encode(result, _other)}
     except BaseException as e:
         reply = {"error": _error(e)}
-    changed = [[key, after] for key, value, before in watched if dumps(after := _values.encode(value, _other)) != before]
-    if changed:
-        reply["args"] = changed
+    if watched:
+        changed = [[key, after] for key, value, before in watched if dumps(after := _values.encode(value, _other)) != before]
+        if changed:
+            reply["args"] = changed
     return reply
 
 
@@ -203,19 +245,26 @@ def _given(value: "dict[str, Any]") -> "Any":
     return _kept[value["handle" if "handle" in value else "callable"]]
 
 
+def _compile(r: "dict[str, Any]") -> "dict[str, Any]":
+    """Readies a source to be run as a whole program, up to its input."""
+    global _console, _whole
+    code = compile(r["source"], FILE, "exec", dont_inherit=True)
+    _console = _Console(apart=True)
+    _open_as(_console)
+    _whole = (code, _new_module("__main__", r["source"], "preamble" in r).__dict__)
+    return {"ok": True}
+
+
 def _run(r: "dict[str, Any]") -> "dict[str, Any]":
-    global _console
-    _console = _Console(r["input"], apart=True)
-    opened, console = builtins.open, _console
-
-    def open_(file: "Any", *args: "Any", **kwargs: "Any") -> "Any":
-        return console.input if file in (0, "/dev/stdin") else opened(file, *args, **kwargs)
-
-    builtins.open = open_  # type: ignore[assignment]
+    if "source" in r:
+        _compile(r)
+    (code, names), console = _whole, _console
+    console.give(r["input"])
     error = None
     try:
-        exec(compile(r["source"], FILE, "exec", dont_inherit=True), _new_module("__main__", r["source"]).__dict__)
-        refusals.settle()  # threads that nobody waits for
+        exec(code, names)
+        if refusals.PENDING:
+            refusals.settle()  # threads that nobody waits for
     except SystemExit as e:
         error = _error(e) if e.code else None
     except BaseException as e:
@@ -225,10 +274,26 @@ def _run(r: "dict[str, Any]") -> "dict[str, Any]":
             stream.flush()
         except (AttributeError, ValueError):  # it has none, or has closed it
             pass
-    return {"output": _taken(console.out, MAX_OUTPUT), "printed": _taken(console.err, MAX_PRINTED), "error": error}
+    reply = {"output": _taken(console.out, MAX_OUTPUT), "printed": _taken(console.err, MAX_PRINTED), "error": error}
+    if len(reply["output"]) == MAX_OUTPUT:
+        reply["cut"] = True
+    return reply
 
 
-DO = {"load": _load, "call": _call, "get": _get, "next": _next, "run": _run}
+def _open_as(console: _Console) -> None:
+    """Makes what reads and writes files by number read and write what input and print do."""
+    opened, read, write = builtins.open, os.read, os.write
+    streams = {1: console.out, 2: console.err}
+
+    def open_(file: "Any", *args: "Any", **kwargs: "Any") -> "Any":
+        return console.input if file in (0, "/dev/stdin") else opened(file, *args, **kwargs)
+
+    builtins.open = PREAMBLE["open"] = open_  # type: ignore[assignment]
+    os.read = lambda fd, n: console.input.buffer.read(n) if fd == 0 else read(fd, n)
+    os.write = lambda fd, data: streams[fd].write(data) if fd in streams else write(fd, data)
+
+
+DO = {"load": _load, "call": _call, "get": _get, "next": _next, "compile": _compile, "run": _run}
 
 
 def _error(e: BaseException) -> "dict[str, Any]":

@@ -45,21 +45,38 @@ class Program:
         else:
             from ._programs_native import Transport
         self._transport = Transport(language)
-        self._gone = ""
+        self._gone, self._marked = "", False
 
     def ask(self, request: str, fuel: int) -> Answer:
-        """One exchange, which may use so much fuel. After any outcome but ``answered`` the program is gone."""
+        """One exchange, which may use so much fuel.
+
+        After any outcome but ``answered`` the program is gone, unless it has a mark to be rewound to.
+        """
         if self._gone:
             raise ValueError(f"the program is gone: {self._gone}")
-        answer = Answer(*self._transport.ask(request, fuel))
-        if answer.outcome != ANSWERED:
-            self._gone = f"{answer.outcome} ({answer.text})"
-        return answer
+        outcome, text, _ = answer = self._transport.ask(request, fuel)
+        if outcome != ANSWERED:
+            self._gone = f"{outcome} ({text})"
+        return tuple.__new__(Answer, answer)
+
+    def mark(self) -> None:
+        """Keeps the state of the program, for rewind."""
+        if self._gone:
+            raise ValueError(f"the program is gone: {self._gone}")
+        self._transport.mark()
+        self._marked = True
+
+    def rewind(self) -> None:
+        """Returns the program to its mark, whatever it did since, even if it was stopped."""
+        if not self._marked:
+            raise ValueError(f"the program has no mark{self._gone and ': it is gone: '}{self._gone}")
+        self._transport.rewind()
+        self._gone = ""
 
     def close(self) -> None:
         """Ends the program; to do it again is allowed."""
-        if not self._gone:
-            self._gone = "closed"
+        if not self._gone or self._marked:
+            self._gone, self._marked = "closed", False
             self._transport.close()
 
     def __enter__(self) -> Program:

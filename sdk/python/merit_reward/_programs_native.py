@@ -42,8 +42,13 @@ class Transport:
 
     def __init__(self, language: str) -> None:
         self._process: "subprocess.Popen[bytes] | None" = None
+        self._asked: "list[tuple[str, int]]" = []  # before the mark: to rewind is to ask them again
+        self._marked = False
         if language != "python":
             raise UnavailableError(f"programs in {language} run in the sandbox only: score with merit, not natively")
+        self._begin()
+
+    def _begin(self) -> None:
         folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         self._process = subprocess.Popen(
             [sys.executable, "-S", "-s", "-B", "-c", PYTHON, folder, str(MEMORY)],
@@ -56,7 +61,10 @@ class Transport:
 
     def ask(self, request: str, fuel: int) -> "tuple[str, str, int]":
         """Sends one request and waits for its answer, or ends the program: outcome, text, fuel."""
-        assert self._process is not None  # nobody asks after the end
+        if self._process is None:
+            return "crashed", "the process ended while it was loaded again", 0
+        if not self._marked:
+            self._asked.append((request, fuel))
         seconds = max(SHORTEST, fuel / FUEL_PER_SECOND)
         try:
             line = _exchange(self._process, request.encode() + b"\n", time.monotonic() + seconds)
@@ -69,6 +77,17 @@ class Transport:
             self.close()
             return "crashed", f"the process gave no answer and ended with {code}", 0
         return "answered", line[:-1].decode("utf-8", "replace"), 0
+
+    def mark(self) -> None:
+        """Remembers what was asked until now."""
+        self._marked = True
+
+    def rewind(self) -> None:
+        """A new process that was asked the same: as good as the state of the old one, unless chance or the clock decide."""
+        self.close()
+        self._begin()
+        for request, fuel in self._asked:
+            self.ask(request, fuel)
 
     def close(self) -> None:
         """Ends the process and those that it has started in its session."""

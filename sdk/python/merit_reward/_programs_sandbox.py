@@ -41,5 +41,11 @@ class Transport:
         what, used, text = exchange(message + request.encode("utf-8", "replace"))
         return what, text, used
 
+    def mark(self) -> None:
+        exchange(b"mark %d\n" % self._handle)
+
+    def rewind(self) -> None:
+        exchange(b"rewind %d\n" % self._handle)
+
     def close(self) -> None:
         exchange(b"close %d\n" % self._handle)

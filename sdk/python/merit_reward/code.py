@@ -18,7 +18,8 @@ import sys
 from collections import namedtuple
 
 from . import _cases
-from ._candidate import CandidateError, CannotCross, Session, Stopped
+from ._candidate import CandidateError, CannotCross, Solution, Stopped
+from ._problems import Problem, problem
 from ._programs import Program
 
 if sys.platform == "wasi":  # where what is imported now is there in every evaluation
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
 
     Tests = Union[str, dict[str, Any], Sequence[Union[str, dict[str, Any]]]]
 
-__all__ = ["CandidateError", "CannotCross", "Report", "Test", "extract", "run"]
+__all__ = ["CandidateError", "CannotCross", "Problem", "Report", "Test", "extract", "problem", "run"]
 
 FUEL = 200_000_000
 STOPPED = ("out_of_fuel", "out_of_memory", "crashed")
+VERDICTS = ("passed", "failed", "error", *STOPPED)
 MAX_MESSAGE = 2000
+MAX_SHOWN = 8  # tests that a report explains
+MAX_LISTED = 40  # numbers and ranges of numbers that it lists for a verdict
 
 Test = namedtuple("Test", ("name", "verdict", "message", "fuel", "output"))
 Test.__doc__ = """What became of one test.
@@ -73,8 +77,27 @@ class Report:
         return sum(t.fuel for t in self.tests)
 
     def __str__(self) -> str:
-        bad = [f"{t.name}: {t.verdict}: {t.message}" for t in self.tests if t.verdict != "passed"]
-        return "\n".join([f"{self.passed} of {self.total} tests passed", *bad])
+        """How many passed, which did not, and why the first of these did not."""
+        bad = [t for t in self.tests if t.verdict != "passed"]
+        head = f"{self.passed} of {self.total} tests passed"
+        if self.total > 1 and bad:
+            head += "; " + "; ".join(_listed(v, [i + 1 for i, t in enumerate(self.tests) if t.verdict == v]) for v in VERDICTS[1:] if any(t.verdict == v for t in bad))
+        if len(self.tests) < self.total:
+            head += f"; {self.total - len(self.tests)} not run"
+        shown = [f"{t.name}: {t.verdict}: {t.message if n < 3 else t.message.strip()[-200:]}" for n, t in enumerate(bad[:MAX_SHOWN])]
+        return "\n".join([head, *shown, *([f"and {len(bad) - MAX_SHOWN} more"] if len(bad) > MAX_SHOWN else [])])
+
+
+def _listed(verdict: str, numbers: "list[int]") -> str:
+    """A verdict and the tests that have it: "failed: 3, 7-9"."""
+    runs: "list[list[int]]" = []
+    for n in numbers:
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    shown = [str(a) if a == b else f"{a}-{b}" for a, b in runs]
+    return f"{verdict}: {', '.join(shown[:MAX_LISTED])}{', …' if len(shown) > MAX_LISTED else ''}"
 
 
 def run(
@@ -87,6 +110,9 @@ def run(
     stop_at_first: bool = False,
     setup: str = "",
     classes: "Sequence[str]" = (),
+    tolerance: float = 0.0,
+    total_fuel: int = 0,
+    preamble: bool = False,
 ) -> Report:
     """Runs source against each of the tests, in a program that has just loaded it.
 
@@ -95,47 +121,63 @@ def run(
     - a text that defines ``check(candidate)``, as HumanEval has it; ``entry_point`` names the candidate;
     - a text of statements, as MBPP has it; a name that the tests do not define and the source does is the source's,
       if it is no built-in one;
-    - ``{"input": text, "output": text}``: the source is a whole program; space at the ends of lines and of the text does not count;
+    - ``{"input": text, "output": text}``: the source is a whole program. Lines are compared without the space around them,
+      and numbers by value: 0.50 is 0.5;
     - ``{"call": [arguments], "returns": value}`` of ``entry_point``; as in JSON, a tuple counts as a list.
 
-    ``entry_point`` may be an expression, ``Solution().add``. ``setup`` is run before a text. ``fuel`` is for
-    loading the source and all calls of one test. Instances of ``classes``, which the tests make by calling
-    one, keep their methods. With ``stop_at_first`` the rest is not run after a test that did not pass.
+    ``entry_point`` may be an expression, ``Solution().add``; a name that the source does not define is a method of
+    its class Solution. ``setup`` is run before a text. ``fuel`` is for
+    loading the source and all calls of one test; the source is loaded once, at the first. A test that is stopped
+    does not stop the others, unless all of them have used up ``total_fuel`` (0: no limit). Instances of
+    ``classes``, which the tests make by calling one, keep their methods. With ``stop_at_first`` the rest is not
+    run after a test that did not pass. ``tolerance`` is the relative and absolute error that a float may have in a
+    result or an output; a test of these two forms may have its own. A call may have a second result that is right
+    too, "or". With ``preamble`` the source may use what
+    contest platforms import before it: List, deque, gcd, heappush and the like.
 
     The tests are trusted. ValueError, SyntaxError and CannotCross say that one of them is malformed.
     """
-    cases = _cases.of(tests, entry_point, setup, classes)
+    cases = _cases.of(tests, entry_point, setup, classes, tolerance)
+    solution = Solution(source, len(cases) > 1, lambda: Program(language))
     done: "list[Test]" = []
-    for case in cases:
-        test, loaded = _one(case, source, language, fuel)
-        done.append(test)
-        if stop_at_first and test.verdict != "passed":
-            break
-        if not loaded:  # what does not load for one test does not for the others
-            done += [test._replace(name=c.name, fuel=0, output="") for c in cases[len(done) :]]
-            break
+    spent = 0
+    try:
+        for case in cases:
+            left = min(fuel, total_fuel - spent) if total_fuel else fuel
+            if left <= 0:
+                done += [Test(c.name, "out_of_fuel", f"not run: the tests before it used up total_fuel, {total_fuel}", 0, "") for c in cases[len(done) :]]
+                break
+            test, loaded = _one(case, solution, left, preamble)
+            done.append(test)
+            spent += test.fuel
+            if stop_at_first and test.verdict != "passed":
+                break
+            if not loaded:  # what does not load for one test does not for the others
+                done += [test._replace(name=c.name, fuel=0, output="") for c in cases[len(done) :]]
+                break
+    finally:
+        solution.close()
     return Report(done, len(cases))
 
 
-def _one(case: "Any", source: str, language: str, fuel: int) -> "tuple[Test, bool]":
+def _one(case: "Any", solution: Solution, fuel: int, preamble: bool) -> "tuple[Test, bool]":
     """What becomes of a case, and whether the source could be loaded for it."""
-    session = Session(Program(language), fuel)
+    session = solution.begin(case.how, fuel)
     verdict, message = "passed", ""
     try:
-        case.run(session, source)
+        case.run(session, solution.load(session, preamble))
     except Stopped:
         pass
     except MemoryError as e:  # of this side: what came back was more than there is room for
         verdict, message = "out_of_memory", f"the test ran out of the reward's own memory {e}"
     except Exception as e:
         verdict, message = _cases.verdict(e, session)
-    finally:
-        session.program.close()
     if session.defect:
         raise session.defect
     if session.stopped:
         verdict, message = session.stopped
-    return Test(case.name, verdict, _shown(message[:MAX_MESSAGE]), session.used, _shown(session.output)), session.loaded
+    used = session.used - session.before
+    return Test(case.name, verdict, _shown(message[:MAX_MESSAGE]), used, _shown(session.output)), session.loaded
 
 
 def _shown(text: str) -> str:

@@ -175,6 +175,8 @@ def taken() -> "list[list[Any]]":
 
 def settle() -> "list[list[Any]]":
     """Ends what an evaluation has left behind, and returns what it was refused."""
+    if not PENDING and not _seen:
+        return []
     for work in [*PENDING.values()]:
         work()
     found = taken()

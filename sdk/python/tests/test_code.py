@@ -101,6 +101,12 @@ class Program:
         text = self.left.pop(0)
         return text if isinstance(text, Answer) else Answer("answered", text, 7)
 
+    def mark(self):
+        self.marked = list(self.left)
+
+    def rewind(self):
+        self.left = list(self.marked)
+
     def close(self):
         pass
 
