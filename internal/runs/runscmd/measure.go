@@ -285,7 +285,7 @@ func (o *measureOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 			against += fmt.Sprintf("%s leaves out %d episodes, from starts where too few attempts have a score\n", m.Name, left)
 		}
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts%s, %d without a score\n%s%s", len(e.Episodes), s.DistinctStarts, of, s.Unscored, against, advice(e))
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s from %s%s, %d without a score\n%s%s", terminal.Count(len(e.Episodes), "episode"), terminal.Count(s.DistinctStarts, "distinct start"), of, s.Unscored, against, advice(e))
 	return err
 }
 
