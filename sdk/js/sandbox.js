@@ -1,5 +1,5 @@
 // The reward's side of the sandbox: boot finds the reward in its module and
-// leaves serve for the host, which takes and gives JSON. Where a reward is async,
+// leaves serve for the host, which takes JSON and texts, and gives JSON. Where a reward is async,
 // serve returns undefined, and the host runs the jobs of promises and then turn,
 // until there is an answer.
 
@@ -59,7 +59,7 @@ const usual = []; // objects whose shapes the engine then need not make in every
 function makeRoom() {
   const held = [];
   for (let i = 0; i < 500; i++) held.push({ [`room for ${i}`]: i });
-  usual.push({ score: 0 }, JSON.parse('[{"id":"","messages":[{"role":"","content":""}],"ground_truth":""}]'));
+  usual.push({ score: 0 }, JSON.parse('{"members":[{"id":"","messages":[{"role":"","content":""}],"ground_truth":""}],"texts":[[0,0]]}'));
 }
 
 // count is how many members one call of rewardGroup gets; 0 is a group.
@@ -117,12 +117,18 @@ function said(about) {
 
 let called; // what the module exports, with the parameters
 
-function answer(request) {
+// answer scores the members of a request. Long texts of messages are strings of their own.
+function answer(request, ...long) {
   log.length = cut = 0;
   room = most;
   let members, raw;
   try {
-    members = JSON.parse(request);
+    const asked = JSON.parse(request);
+    members = asked.members;
+    for (let i = 0; i < long.length; i++) {
+      const place = asked.texts[i];
+      members[place[0]].messages[place[1]].content = long[i];
+    }
     const { group, one, given } = called;
     if (group) raw = group(members, ...given);
     else raw = given.length > 0 ? [one(members[0], ...given)] : [one(members[0])];

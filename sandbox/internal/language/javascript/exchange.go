@@ -1,11 +1,13 @@
 package javascript
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -14,34 +16,106 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
-// encoder writes members as an array of trajectories, as in Merit's files.
+// A request is what a reward gets: JSON as in Merit's files, apart from long texts of
+// messages. QuickJS reads JSON one character at a time, for 60 units each, but copies a
+// text that is a string of its own. So these texts follow the JSON, which says where they
+// belong: {"members": […], "texts": [[member, message], …]}.
+type request struct {
+	json  string
+	texts []string
+}
+
+const (
+	longText  = 128 // bytes; for shorter texts the calls cost more than JSON does
+	mostTexts = 64
+)
+
+// encoder writes members as a request.
 func encoder(limit int) profile.Encoder {
-	var buffer strings.Builder
 	return func(members []*rl.Trajectory) ([]byte, error) {
-		buffer.Reset()
-		buffer.WriteByte('[')
+		var r request
+		var places [][2]int
+		var buffer strings.Builder
+		buffer.WriteString(`{"members":[`)
 		enc := json.NewEncoder(&buffer)
 		enc.SetEscapeHTML(false)
 		for i, t := range members {
 			if i > 0 {
 				buffer.WriteByte(',')
 			}
-			request := *t
-			request.Evaluation, request.Outcome = nil, ""
-			request.Messages = seen(t.Messages)
-			if request.Messages == nil {
-				request.Messages = []rl.Message{}
-			}
-			if err := enc.Encode(&request); err != nil {
+			member := *t
+			member.Evaluation, member.Outcome = nil, ""
+			member.Messages = r.take(seen(t.Messages), i, &places)
+			if err := enc.Encode(&member); err != nil {
 				return nil, result.Infrastructure(err)
 			}
 		}
-		buffer.WriteByte(']')
-		if buffer.Len() > limit {
+		buffer.WriteString(`],"texts":`)
+		_ = enc.Encode(places) // numbers always marshal
+		buffer.WriteByte('}')
+		r.json = buffer.String()
+		if r.size() > limit {
 			return nil, result.OverInput()
 		}
-		return []byte(buffer.String()), nil
+		return r.bytes(), nil
 	}
+}
+
+// take moves the long texts of messages into the request.
+func (r *request) take(messages []rl.Message, member int, places *[][2]int) []rl.Message {
+	copied := false
+	for i := range messages {
+		c := messages[i].Content
+		if len(c.Text()) < longText || c.Parts() != nil || len(r.texts) == mostTexts || !utf8.ValidString(c.Text()) {
+			continue
+		}
+		if !copied {
+			messages, copied = slices.Clone(messages), true
+		}
+		messages[i].Content = rl.Text("")
+		r.texts = append(r.texts, c.Text())
+		*places = append(*places, [2]int{member, i})
+	}
+	if messages == nil {
+		return []rl.Message{}
+	}
+	return messages
+}
+
+func (r *request) size() int {
+	n := len(r.json)
+	for _, t := range r.texts {
+		n += len(t)
+	}
+	return n
+}
+
+// bytes writes the number of texts, their sizes, the JSON and the texts.
+func (r *request) bytes() []byte {
+	out := make([]byte, 0, 4+4*len(r.texts)+r.size())
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(r.texts)))
+	for _, t := range r.texts {
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(t)))
+	}
+	out = append(out, r.json...)
+	for _, t := range r.texts {
+		out = append(out, t...)
+	}
+	return out
+}
+
+// split returns the JSON and the texts that bytes wrote, as one text, and the sizes of
+// its parts.
+func split(input []byte) (text []byte, sizes []uint32) {
+	n := int(binary.LittleEndian.Uint32(input))
+	text = input[4+4*n:]
+	sizes = make([]uint32, n+1)
+	sizes[0] = uint32(len(text))
+	for i := range n {
+		sizes[i+1] = binary.LittleEndian.Uint32(input[4+4*i:])
+		sizes[0] -= sizes[i+1]
+	}
+	return text, sizes
 }
 
 // seen returns messages as rewards see them: in the documented form, with the

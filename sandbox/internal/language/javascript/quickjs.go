@@ -89,6 +89,18 @@ func (q *quickjs) string(text string) uint32 {
 	return value
 }
 
+// strings makes one JavaScript string of each part of text.
+func (q *quickjs) strings(text []byte, sizes []uint32) []uint32 {
+	at, values := q.put(string(text)), make([]uint32, len(sizes))
+	part := at
+	for i, size := range sizes {
+		values[i] = q.call("qjs_new_string", part, size)
+		part += size
+	}
+	q.call("wasm_free", at)
+	return values
+}
+
 // bytes copies the text of a string, which may have at most the given number of
 // bytes; cell is memory for a length.
 func (q *quickjs) bytes(value, cell uint32, most int) (text []byte, fits bool) {

@@ -64,7 +64,7 @@ type memo struct {
 	Serve     uint32 // the function that answers requests
 	Turn      uint32 // the function that continues when there is nothing left to run
 	Undefined uint32
-	Cell      uint32 // memory for one argument, and for a length
+	Cell      uint32 // memory for the arguments of a call, and for a length
 }
 
 type hello struct {
@@ -118,7 +118,7 @@ func (i *guest) init() error {
 		return errors.New("the interpreter did not start as it should")
 	}
 	i.call("qjs_set_max_stack_size", quickjsStack)
-	i.Cell = i.call("wasm_malloc", 8)
+	i.Cell = i.call("wasm_malloc", 4*(1+mostTexts))
 	return nil
 }
 
@@ -184,9 +184,12 @@ func (s *session) Input(members []*rl.Trajectory) ([]byte, error) { return s.enc
 func (s *session) Evaluate(input []byte) (v *result.Verdict, stop *engine.Stop) {
 	var out []byte
 	stop = s.guard(func() error {
-		argument := s.string(string(input))
-		answer := s.invoke(s.Serve, argument)
-		s.call("qjs_free_value", argument)
+		text, sizes := split(input)
+		arguments := s.strings(text, sizes)
+		answer := s.invoke(s.Serve, arguments...)
+		for _, a := range arguments {
+			s.call("qjs_free_value", a)
+		}
 		for {
 			if out = s.taken(answer, result.OverOutput("output_kib")); string(out) != undefined {
 				break
@@ -208,12 +211,12 @@ const undefined = "undefined"
 
 var _ profile.Describer = (*session)(nil)
 
-// invoke calls a function with at most one argument.
-func (i *guest) invoke(function uint32, argument ...uint32) uint32 {
-	for _, a := range argument {
-		i.store(i.Cell, a)
+// invoke calls a function with at most 1+mostTexts arguments.
+func (i *guest) invoke(function uint32, arguments ...uint32) uint32 {
+	for n, a := range arguments {
+		i.store(i.Cell+4*uint32(n), a)
 	}
-	value := i.call("qjs_call", function, i.Undefined, uint32(len(argument)), i.Cell)
+	value := i.call("qjs_call", function, i.Undefined, uint32(len(arguments)), i.Cell)
 	i.check(value)
 	return value
 }
