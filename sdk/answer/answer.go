@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"strings"
+
 	"github.com/merit-rl/merit/sdk/answer/internal/compare"
 	"github.com/merit-rl/merit/sdk/answer/internal/extract"
 	"github.com/merit-rl/merit/sdk/answer/internal/syntax"
@@ -44,7 +46,7 @@ func Check(gold, text string) Verdict {
 		}
 	}
 	g := readGold(gold)
-	c := check{gold: g, verdict: Verdict{Outcome: Different, Way: "no answer was found", Gold: g.text}}
+	c := check{gold: g, raw: bare(gold), verdict: Verdict{Outcome: Different, Way: "no answer was found", Gold: g.text}}
 	if whole, ok := extract.Whole(text); ok && !c.candidate(extract.Candidate{Text: whole, Math: true}) {
 		return c.verdict
 	}
@@ -123,15 +125,23 @@ func (r reading) others() []*syntax.Node {
 	return nodes
 }
 
+// bare is a text without spaces and dollars around it.
+func bare(s string) string { return strings.Trim(s, " $\n") }
+
 // check compares candidates with the gold until one is mathematics.
 type check struct {
 	gold    reading
+	raw     string // the gold as it was given
 	verdict Verdict
 	read    bool
 }
 
 // candidate compares one candidate; it tells whether to try the next.
 func (c *check) candidate(p extract.Candidate) bool {
+	if bare(p.Text) == c.raw {
+		c.verdict = Verdict{Outcome: Equal, Way: "text", Gold: c.raw, Answer: p.Text}
+		return false
+	}
 	a := read(p)
 	v := c.compare(a)
 	if v.Outcome == Equal || !c.read {
@@ -158,11 +168,14 @@ func (c *check) compare(a reading) Verdict {
 	case result == compare.Equal:
 		v.Outcome = Equal
 	case result == compare.Unknown:
-		v.Outcome, v.Way, v.Error = Unknown, j.Missing, 0
+		v.Outcome, v.Way = Unknown, j.Missing
 	case c.gold.err != nil:
 		v.Outcome, v.Way = Unknown, "the gold: "+c.gold.err.Error()
 	case a.err != nil && !c.gold.word:
 		v.Outcome, v.Way = Unknown, "the answer: "+a.err.Error()
+	}
+	if v.Outcome != Equal {
+		v.Error = 0
 	}
 	return v
 }

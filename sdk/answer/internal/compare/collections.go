@@ -15,6 +15,15 @@ func collection(n *syntax.Node) bool {
 	return plusMinus(n)
 }
 
+// set tells that a node is a set that elements does not take apart.
+func set(n *syntax.Node) bool {
+	switch n.Kind {
+	case syntax.Interval, syntax.Union, syntax.Intersection, syntax.Without, syntax.SetName, syntax.Such:
+		return true
+	}
+	return false
+}
+
 // plusMinus tells that ± is in an expression.
 func plusMinus(n *syntax.Node) bool {
 	if is(n, "pm") || is(n, "mp") {
@@ -108,6 +117,12 @@ func (j *Judge) collections(g, a *syntax.Node) Result {
 			return r
 		}
 	}
+	if (g.Kind == syntax.Set || g.Kind == syntax.List) && len(g.Args) == 1 && collection(g.Args[0]) {
+		return j.Compare(g.Args[0], a)
+	}
+	if (a.Kind == syntax.Set || a.Kind == syntax.List) && len(a.Args) == 1 && collection(a.Args[0]) {
+		return j.Compare(g, a.Args[0])
+	}
 	if g.Kind == syntax.Tuple && (a.Kind == syntax.Tuple || a.Kind == syntax.List || a.Kind == syntax.Set || a.Kind == syntax.Interval) {
 		return j.inOrder(elements(g), elements(a))
 	}
@@ -142,7 +157,10 @@ const mostPairs = 4096
 
 // anyOrder tells whether every element of each side has an equal one on the other.
 func (j *Judge) anyOrder(g, a []*syntax.Node) Result {
-	if len(g) == 1 && len(a) == 1 && !collection(g[0]) && !collection(a[0]) {
+	if len(g) == 1 && len(a) == 1 {
+		if set(g[0]) || set(a[0]) {
+			return Different
+		}
 		return j.Compare(g[0], a[0])
 	}
 	if len(g) == 0 || len(a) == 0 {
@@ -178,9 +196,9 @@ func (j *Judge) anyOrder(g, a []*syntax.Node) Result {
 }
 
 // member tells whether x is in the set, and marks what it equals.
-func (j *Judge) member(x *syntax.Node, set []*syntax.Node, used []bool) Result {
+func (j *Judge) member(x *syntax.Node, others []*syntax.Node, used []bool) Result {
 	result := Different
-	for i, y := range set {
+	for i, y := range others {
 		if used != nil && used[i] {
 			continue
 		}
@@ -194,7 +212,7 @@ func (j *Judge) member(x *syntax.Node, set []*syntax.Node, used []bool) Result {
 		result = max(result, r)
 	}
 	if used != nil { // an element written twice
-		for i, y := range set {
+		for i, y := range others {
 			if used[i] && j.Compare(x, y) == Equal {
 				return Equal
 			}

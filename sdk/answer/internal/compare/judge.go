@@ -64,7 +64,7 @@ func (j *Judge) Compare(g, a *syntax.Node) Result {
 	if g.Text != "" && g.Text == a.Text {
 		return Equal
 	}
-	g, a = unwrap(g, a)
+	g, a = unwrap(constants(g), constants(a))
 	switch {
 	case g.Kind == syntax.Relation && a.Kind == syntax.Relation:
 		return j.relations(g, a)
@@ -91,6 +91,31 @@ func unwrap(g, a *syntax.Node) (*syntax.Node, *syntax.Node) {
 		g = g.Args[len(g.Args)-1]
 	}
 	return g, a
+}
+
+// constants is the last side of a chain of numbers: i^3 = i^2 · i = -i.
+func constants(n *syntax.Node) *syntax.Node {
+	if n.Kind != syntax.Relation || !equation(n) {
+		return n
+	}
+	for _, a := range n.Args {
+		if hasSymbol(a) || !scalar(a) {
+			return n
+		}
+	}
+	return n.Args[len(n.Args)-1]
+}
+
+func hasSymbol(n *syntax.Node) bool {
+	if n.Kind == syntax.Symbol || n.Kind == syntax.Word {
+		return true
+	}
+	for _, a := range n.Args {
+		if hasSymbol(a) {
+			return true
+		}
+	}
+	return false
 }
 
 // approximation cuts a chain at ≈: x = 1/3 ≈ 0.33 is x = 1/3, x ≈ 3 is x = 3.
@@ -178,6 +203,9 @@ func (j *Judge) marked(g, a *syntax.Node) (Result, bool) {
 	case ap:
 		return j.either(g, a.Args[0], percent(a)), true
 	}
+	if is(g, "ratio") && is(a, "ratio") {
+		return j.ratios(g, a), true
+	}
 	gd, ad := is(g, "degree"), is(a, "degree")
 	switch {
 	case gd && ad:
@@ -188,6 +216,24 @@ func (j *Judge) marked(g, a *syntax.Node) (Result, bool) {
 		return j.either(g, a.Args[0], angle(a)), true
 	}
 	return Different, false
+}
+
+// ratios compares a:b:c up to a common factor.
+func (j *Judge) ratios(g, a *syntax.Node) Result {
+	if len(g.Args) != len(a.Args) {
+		return Different
+	}
+	if j.inOrder(g.Args, a.Args) == Equal {
+		return Equal
+	}
+	result := Equal
+	for i := 1; i < len(g.Args); i++ {
+		result = min(result, j.values(syntax.Times(g.Args[i], a.Args[0]), syntax.Times(a.Args[i], g.Args[0])))
+	}
+	if g.Args[0].Kind == syntax.Number && g.Args[0].Num.Sign() == 0 || len(g.Args) == 2 && g.Args[1].Kind == syntax.Number && g.Args[1].Num.Sign() == 0 {
+		return Different
+	}
+	return result
 }
 
 func is(n *syntax.Node, call string) bool { return n.Kind == syntax.Call && n.Name == call }
@@ -253,6 +299,22 @@ func (j *Judge) decimals(g, a *syntax.Node) Result {
 	return j.expressions(g, a)
 }
 
+// scalar tells that an expression has no sets, tuples or intervals in it.
+func scalar(n *syntax.Node) bool {
+	switch n.Kind {
+	case syntax.Number, syntax.Symbol, syntax.Constant:
+		return true
+	case syntax.Sum, syntax.Product, syntax.Power, syntax.Call:
+		for _, a := range n.Args {
+			if !scalar(a) {
+				return n.Kind == syntax.Call && n.Name != "percent" && n.Name != "degree"
+			}
+		}
+		return true
+	}
+	return false
+}
+
 func isInfinite(n *syntax.Node) bool { return infinite(n) != 0 }
 
 // infinite is 1 for ∞, -1 for -∞, 0 otherwise.
@@ -266,8 +328,27 @@ func infinite(n *syntax.Node) int {
 	return 0
 }
 
-// expressions compares by an exact normal form, then numerically.
+// expressions compares exactly if both are rational numbers, in a prime field if
+// they are rational functions, then numerically.
 func (j *Judge) expressions(g, a *syntax.Node) Result {
+	if !scalar(g) || !scalar(a) {
+		return Different
+	}
+	x, ok1 := numeric.Fold(g, &j.steps)
+	if ok1 {
+		if y, ok2 := numeric.Fold(a, &j.steps); ok2 {
+			if x.Equal(y) {
+				return j.by("exact", 0)
+			}
+			return Different
+		}
+	}
+	switch numeric.Modular(g, a, &j.steps) {
+	case numeric.Same:
+		return j.by("modular", numeric.ModularBound)
+	case numeric.Differ:
+		return Different
+	}
 	switch numeric.Equal(g, a, &j.steps) {
 	case numeric.Same:
 		return j.by("numeric", numeric.Bound)

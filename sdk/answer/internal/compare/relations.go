@@ -63,12 +63,25 @@ func (j *Judge) equations(g, a *syntax.Node) Result {
 		}
 		return Different
 	}
-	return j.scaled(syntax.Minus(gl, gr), syntax.Minus(al, ar), syntax.EQ)
+	if !scalar(gl) || !scalar(gr) || !scalar(al) || !scalar(ar) {
+		return Different
+	}
+	r := j.scaled(syntax.Minus(gl, gr), syntax.Minus(al, ar), syntax.EQ)
+	if r == Unknown && assignment(g) && assignment(a) && j.Compare(gr, ar) == Different {
+		return Different
+	}
+	return r
 }
 
 // scaled tells whether f op 0 is h op 0 times a constant.
 func (j *Judge) scaled(f, h *syntax.Node, op syntax.Op) Result {
-	r, positive := numeric.Proportional(f, h, &j.steps)
+	r, positive := numeric.ModularScaled(f, h, &j.steps)
+	if r == numeric.Same && (positive || op == syntax.EQ || op == syntax.NE) {
+		return j.by("modular", numeric.ModularBound)
+	}
+	if r == numeric.Unknown {
+		r, positive = numeric.Proportional(f, h, &j.steps)
+	}
 	switch {
 	case r == numeric.Unknown:
 		return j.unknown("no value of the relations could be computed")

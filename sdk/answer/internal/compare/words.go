@@ -12,9 +12,11 @@ var synonyms = map[string]string{
 	"all real numbers": "r", "infinitely many": "infinite", "infinity": "infinite", "infinitely many solutions": "infinite",
 }
 
+var styles = strings.NewReplacer(`\text`, "", `\mathrm`, "", `\textbf`, "", `\mathbf`, "", `\left`, "", `\right`, "", `\quad`, " ", `\ `, " ", `\,`, "", "{", "", "}", "", "$", "", "*", "", "~", " ", `\`, "")
+
 // Plain is a text as words are compared: lower case, without marks, articles and styles.
 func Plain(s string) string {
-	s = strings.NewReplacer(`\text`, "", `\mathrm`, "", `\textbf`, "", `\mathbf`, "", `\left`, "", `\right`, "", `\quad`, " ", `\ `, " ", `\,`, "", "{", "", "}", "", "$", "", "*", "", "~", " ", `\`, "").Replace(s)
+	s = styles.Replace(s)
 	s = strings.ToLower(strings.Trim(strings.Join(strings.Fields(s), " "), " .,;:!()\"'"))
 	for _, article := range []string{"the ", "a ", "an "} {
 		s = strings.TrimPrefix(s, article)

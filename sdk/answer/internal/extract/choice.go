@@ -44,7 +44,7 @@ func option(s string) (letter byte, rest string, ok bool) {
 // ChoiceIn is the letter that a reply chooses: in its box, after "answer", or the
 // last letter in parentheses or alone at the end.
 func ChoiceIn(text string) (letter byte, passage string, ok bool) {
-	if i := strings.LastIndex(text, "</think>"); i >= 0 {
+	if i := lastIndex(text, "</think>"); i >= 0 {
 		text = text[i+len("</think>"):]
 	}
 	if letter, _, ok := option(strings.TrimSpace(text)); ok && len(strings.TrimSpace(text)) < 40 {

@@ -22,10 +22,10 @@ const MostBytes = 1 << 18
 // Each yields candidates, the likeliest first, until yield returns false.
 func Each(text string, yield func(Candidate) bool) {
 	text = text[max(len(text)-MostBytes, 0):]
-	if i := strings.LastIndex(text, "</think>"); i >= 0 && strings.TrimSpace(text[i+8:]) != "" {
+	if i := lastIndex(text, "</think>"); i >= 0 && strings.TrimSpace(text[i+8:]) != "" {
 		text = text[i+len("</think>"):]
 	}
-	if !marked(text, yield) || !boxed(text, yield) {
+	if !marked(text, yield) || !hoped(text, yield) || !boxed(text, yield) {
 		return
 	}
 	if !phrases(text, yield) {
@@ -43,7 +43,7 @@ func Whole(text string) (string, bool) {
 	if c, ok := enclosed(text); ok {
 		return c, true
 	}
-	return text, strings.Count(text, "\n") == 0 && !syntax.Prose(text) && strings.Count(text, "$") < 2
+	return text, strings.IndexByte(text, '\n') < 0 && !syntax.Prose(text)
 }
 
 // enclosed is the contents of a text that is mathematics from its first to its
@@ -65,9 +65,40 @@ func enclosed(text string) (string, bool) {
 
 var delimiters = []struct{ open, shut string }{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
 
+// hoped yields what is between "final answer is" and "I hope", after the last box.
+func hoped(text string, yield func(Candidate) bool) bool {
+	i := lastIndex(text, "inal answer is")
+	if i < 0 || !strings.Contains(text[i:min(len(text), i+300)], "I hope") || strings.Contains(text[i:], `\boxed`) {
+		return true
+	}
+	return follow(strings.TrimLeft(text[i+len("inal answer is"):], ": "), yield)
+}
+
+// lastIndex is strings.LastIndex, quick where the first letter of the mark is rare.
+func lastIndex(s, mark string) int {
+	for end := len(s); ; {
+		i := strings.LastIndexByte(s[:end], mark[0])
+		if i < 0 || strings.HasPrefix(s[i:], mark) {
+			return i
+		}
+		end = i
+	}
+}
+
+// lastCommand is where the last of two commands begins.
+func lastCommand(s, a, b string) int {
+	for end := len(s); ; {
+		i := strings.LastIndexByte(s[:end], '\\')
+		if i < 0 || strings.HasPrefix(s[i:], a) || strings.HasPrefix(s[i:], b) {
+			return i
+		}
+		end = i
+	}
+}
+
 // marked yields the line after the last ####.
 func marked(text string, yield func(Candidate) bool) bool {
-	i := strings.LastIndex(text, "####")
+	i := lastIndex(text, "####")
 	if i < 0 {
 		return true
 	}
@@ -164,7 +195,7 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
 func lastBox(text string) (box, bool) {
-	start := max(strings.LastIndex(text, `\boxed`), strings.LastIndex(text, `\fbox`))
+	start := lastCommand(text, `\boxed`, `\fbox`)
 	if start < 0 {
 		return box{}, false
 	}

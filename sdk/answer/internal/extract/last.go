@@ -10,6 +10,9 @@ import (
 // last yields the last mathematics or number of a text, whichever ends later, and
 // then the other.
 func last(text string, yield func(Candidate) bool) {
+	if s, ok := listed(text); ok && !yield(Candidate{Text: s, Math: true}) {
+		return
+	}
 	c, end := lastMath(text)
 	number, at, ok := lastNumberAt(text)
 	if ok && (end < 0 || at > end) {
@@ -101,7 +104,7 @@ func lastNumberAt(text string) (string, int, bool) {
 		if i < 0 {
 			return "", 0, false
 		}
-		stop := i + 1
+		stop := numberEnd(text, i+1)
 		start := numberStart(text, i)
 		if anchored(text, start) {
 			start = expressionStart(text, start)
@@ -110,6 +113,19 @@ func lastNumberAt(text string) (string, int, bool) {
 		end = start
 	}
 	return "", 0, false
+}
+
+// numberEnd extends a number over what belongs to it: 9π.
+func numberEnd(text string, end int) int {
+	for _, s := range []string{"π", "√"} {
+		if strings.HasPrefix(text[end:], s) {
+			end += len(s)
+			for end < len(text) && digit(text[end]) {
+				end++
+			}
+		}
+	}
+	return end
 }
 
 // numberStart is where the number begins whose last digit is at i.
@@ -125,6 +141,8 @@ func numberStart(text string, i int) int {
 			i--
 		case c == '.':
 			return i - 1
+		case strings.HasSuffix(text[:i], "√"):
+			i -= len("√")
 		default:
 			return i
 		}
@@ -212,6 +230,17 @@ func firstNumber(s string) (string, bool) {
 		return s[i:end], true
 	}
 	return "", false
+}
+
+// listed is the list at the end of a last sentence such as "The roots are 1, 4 and 9".
+func listed(text string) (string, bool) {
+	s := lastSentence(text)
+	i := strings.LastIndex(s, " are ")
+	if i < 0 {
+		return "", false
+	}
+	s = s[i+len(" are "):]
+	return s, (strings.Contains(s, ",") || hasWord(s, "and") || hasWord(s, "or")) && strings.ContainsAny(s, "0123456789") && !syntax.Prose(s)
 }
 
 // lastSentence is the last line or sentence of a text.

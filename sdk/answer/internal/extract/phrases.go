@@ -31,7 +31,7 @@ func phrases(text string, yield func(Candidate) bool) bool {
 func occurrences(text string, at []int) int {
 	n, end := 0, len(text)
 	for n < len(at) {
-		i := strings.LastIndex(text[:end], "nswer")
+		i := lastIndex(text[:end], "nswer")
 		if i < 1 {
 			break
 		}
@@ -51,7 +51,7 @@ func phrase(text string, end int) (rest string, priority int) {
 	before := strings.TrimRight(text[max(end-20, 0):end-len("answer")], " ")
 	if len(before) >= 5 && strings.EqualFold(before[len(before)-5:], "final") {
 		head := rest[:min(len(rest), 110)]
-		if i := strings.Index(head, " is"); i >= 0 && !strings.Contains(head[:i], "\n\n") && !strings.Contains(head[:i], "$") {
+		if i := strings.Index(head, " is"); i >= 0 && !strings.Contains(head[:i], "\n\n") {
 			return strings.TrimLeft(rest[i+3:], ": "), 0
 		}
 		priority = 1

@@ -108,3 +108,5 @@ func (balls) Floor(a ball) (ball, bool) {
 }
 
 func (balls) Near(a ball) complex128 { return a.z }
+
+func (balls) Finite(a ball) bool { _, ok := good(a); return ok }

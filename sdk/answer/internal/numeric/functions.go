@@ -47,6 +47,8 @@ func (w *walker[T]) unary(name string, a T) (v T, ok, known bool) {
 func (w *walker[T]) several(name string, a []T) (v T, ok, known bool) {
 	known = true
 	switch name {
+	case "binomial":
+		v, ok, known = w.binomial(a[0], a[1])
 	case "root":
 		v, ok = w.nthRoot(a[0], a[1])
 	case "log":
@@ -249,12 +251,32 @@ func (w *walker[T]) extreme(name string, a []T) (v T, ok bool) {
 	return v, true
 }
 
+// binomial is defined for a small whole lower number here.
+func (w *walker[T]) binomial(a, b T) (v T, ok, known bool) {
+	z := w.Near(b)
+	k := int64(real(z))
+	if imag(z) != 0 || float64(k) != real(z) || k > 300 {
+		return v, false, false
+	}
+	v = w.Rat(rat.Int(1))
+	if k < 0 {
+		return w.Rat(rat.Int(0)), true, true
+	}
+	for i := int64(0); i < k; i++ {
+		v = w.Mul(v, w.Mul(w.Add(a, w.Rat(rat.Int(-i))), w.Rat(rat.Frac(1, i+1))))
+	}
+	return v, true, true
+}
+
 // factorial is defined for small whole numbers here; others are pseudo-random.
 func (w *walker[T]) factorial(a T) (v T, ok, known bool) {
 	z := w.Near(a)
 	n := int64(real(z))
-	if imag(z) != 0 || float64(n) != real(z) || n < 0 || n > 300 {
+	if imag(z) != 0 || float64(n) != real(z) || n > 300 {
 		return v, false, false
+	}
+	if n < 0 {
+		return v, false, true
 	}
 	v = w.Rat(rat.Int(1))
 	for k := int64(2); k <= n; k++ {

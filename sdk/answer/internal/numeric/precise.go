@@ -131,3 +131,9 @@ func (high) Near(a precise) complex128 {
 	im, _ := a.im.Float64()
 	return complex(re, im)
 }
+
+// Finite bounds exponents, so that a few hundred multiplications cannot overflow.
+func (high) Finite(a precise) bool {
+	const most = 1 << 20
+	return a.re != nil && a.im != nil && !a.re.IsInf() && !a.im.IsInf() && a.re.MantExp(nil) < most && a.im.MantExp(nil) < most
+}

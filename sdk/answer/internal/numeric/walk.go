@@ -6,6 +6,7 @@ package numeric
 import (
 	"hash/fnv"
 	"math"
+	"strings"
 
 	"github.com/merit-rl/merit/sdk/answer/internal/rat"
 	"github.com/merit-rl/merit/sdk/answer/internal/syntax"
@@ -28,6 +29,7 @@ type field[T any] interface {
 	Sign(a T) (int, bool) // of the real part
 	Floor(a T) (T, bool)
 	Near(a T) complex128
+	Finite(a T) bool // false if a is too large to compute with
 }
 
 // walker evaluates a tree. Trial chooses the point.
@@ -42,11 +44,16 @@ func (w *walker[T]) eval(n *syntax.Node) (v T, ok bool) {
 	if *w.steps--; *w.steps < 0 {
 		return v, false
 	}
+	v, ok = w.value(n)
+	return v, ok && w.Finite(v)
+}
+
+func (w *walker[T]) value(n *syntax.Node) (v T, ok bool) {
 	switch n.Kind {
 	case syntax.Number:
 		return w.Rat(n.Num), n.Num.OK()
 	case syntax.Symbol:
-		return w.Rat(point(n.Name, w.trial)), true
+		return w.variable(n.Name), true
 	case syntax.Constant:
 		return w.constant(n.Name)
 	case syntax.Sum, syntax.Product:
@@ -58,6 +65,21 @@ func (w *walker[T]) eval(n *syntax.Node) (v T, ok bool) {
 	}
 	return v, false
 }
+
+// variable is the value of a variable at the trial.
+func (w *walker[T]) variable(name string) T {
+	switch f := any(w.field).(type) {
+	case residues:
+		return any(draw(name, f.trial)).(T)
+	}
+	if w.trial >= wholePoints {
+		return w.Rat(rat.Int(int64(draw(name, w.trial) % 13)))
+	}
+	return w.Rat(point(name, w.trial))
+}
+
+// wholePoints is the first trial at whole numbers from 0 to 12, for factorials.
+const wholePoints = 100
 
 // point is the value of a variable at a trial: a rational number from 0.3 to 4.3,
 // negative in every odd trial.
@@ -96,6 +118,9 @@ func (w *walker[T]) fold(n *syntax.Node) (v T, ok bool) {
 			v = w.Add(v, a)
 		default:
 			v = w.Mul(v, a)
+		}
+		if !w.Finite(v) {
+			return v, false
 		}
 	}
 	return v, len(n.Args) > 0
@@ -150,6 +175,9 @@ func (w *walker[T]) whole(b T, k int64) (v T, ok bool) {
 		}
 		if k > 1 {
 			b = w.Mul(b, b)
+		}
+		if !w.Finite(v) || !w.Finite(b) {
+			return v, false
 		}
 	}
 	return v, true
@@ -222,7 +250,9 @@ func radians(n *syntax.Node) *syntax.Node {
 // unknown is the value of a function without a definition: pseudo-random, the
 // same for the same arguments.
 func (w *walker[T]) unknown(name string, args []T) (v T, ok bool) {
-	*w.opaque = true
+	if !strings.HasPrefix(name, "fn:") || len(name) > len("fn:f''") {
+		*w.opaque = true // a sum, an integral, gamma: it has a value, which is not known here
+	}
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	for _, a := range args {

@@ -87,10 +87,21 @@ func (p *parser) letter(s string) *Node {
 		p.advance()
 		n.Name += "'"
 	}
-	if p.is("(") && strings.Contains("fghFGH", s) {
+	if p.is("(") && (strings.Contains("fghFGH", s) || p.defined()) {
 		return p.applied(n.Name)
 	}
 	return n
+}
+
+// defined tells that a letter before parentheses is a function that an equation
+// defines: P(x) = …, \Phi(x, y) = ….
+func (p *parser) defined() bool {
+	end := strings.IndexByte(p.src[p.tok.start:], ')')
+	if end < 0 || end > 20 {
+		return false
+	}
+	inside, after := p.src[p.tok.start+1:p.tok.start+end], strings.TrimLeft(p.src[p.tok.start+end+1:], " ")
+	return strings.HasPrefix(after, "=") && strings.Trim(inside, "abcdefghijklmnopqrstuvwxyzXYZ, ") == "" && inside != ""
 }
 
 // applied reads the arguments of an unknown function.
@@ -591,7 +602,40 @@ func (p *parser) big(name string) *Node {
 			}
 		}
 	}
+	if s := series(name, body, limits[true], limits[false]); s != nil {
+		return s
+	}
 	return call("fn:"+name+"_"+limits[true]+"^"+limits[false], body)
+}
+
+// series is a sum or product with its index and both limits, or nil.
+func series(name string, body *Node, from, to string) *Node {
+	index, first, ok := strings.Cut(from, "=")
+	if !ok || name != "sum" && name != "prod" || len(index) != 1 || to == "" {
+		return nil
+	}
+	a, _, err1 := Parse(first, Options{})
+	b, _, err2 := Parse(to, Options{})
+	if err1 != nil || err2 != nil || a.Kind != Number || b.Kind != Number {
+		return nil
+	}
+	return call(name, rename(body, index), &Node{Kind: Symbol, Name: index}, a, b)
+}
+
+// rename makes the constants i and e that are an index variables.
+func rename(n *Node, index string) *Node {
+	if n.Kind == Constant && n.Name == index {
+		return &Node{Kind: Symbol, Name: index}
+	}
+	if len(n.Args) == 0 {
+		return n
+	}
+	m := *n
+	m.Args = make([]*Node, len(n.Args))
+	for i, a := range n.Args {
+		m.Args[i] = rename(a, index)
+	}
+	return &m
 }
 
 // other reads accents, variables and what is not known.
@@ -618,7 +662,11 @@ func (p *parser) other(name string) *Node {
 		if name == "Gamma" && p.is("(") {
 			return call("gamma", p.atom())
 		}
-		return p.subscript(&Node{Kind: Symbol, Name: strings.ToLower(name)})
+		n := p.subscript(&Node{Kind: Symbol, Name: strings.ToLower(name)})
+		if p.is("(") && p.defined() {
+			return p.applied(n.Name)
+		}
+		return n
 	}
 	p.fail("does not know \\" + name)
 	return Int(0)

@@ -95,6 +95,9 @@ func (l *lexer) skipCommand() bool {
 		return true
 	}
 	name := commandName(rest)
+	if strings.HasPrefix(name, "quad") {
+		name = "quad"
+	}
 	if !skipped[name] {
 		return false
 	}
@@ -163,7 +166,10 @@ func (l *lexer) number() token {
 	digits := l.digits()
 	t := token{kind: tNum}
 	for l.pos < len(l.src) {
-		skip := l.separator(len(digits))
+		skip := 0
+		if digits != "" && digits[0] != '0' {
+			skip = l.separator(len(digits))
+		}
 		if skip == 0 {
 			break
 		}
@@ -208,6 +214,14 @@ func (l *lexer) decimalPoint() bool {
 		return true
 	}
 	return false
+}
+
+func leadingDigits(s string) string {
+	i := 0
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	return s[:i]
 }
 
 // commaRun is the comma and the digits after it.
@@ -283,12 +297,13 @@ func (l *lexer) period() (digits string, skip int) {
 			continue
 		}
 		in := rest[len(p):]
-		d := commaRun(" " + in)[1:]
+		d := leadingDigits(in)
 		if p == `\dot{` {
 			return dots(rest)
 		}
-		if d != "" && len(d) < 100 {
-			return d, len(p) + len(d) + strings.Count(p, "{")
+		brace := strings.Count(p, "{")
+		if d != "" && len(d) < 100 && strings.HasPrefix(in[len(d):], "}"[:brace]) {
+			return d, len(p) + len(d) + brace
 		}
 	}
 	if strings.HasPrefix(rest, "(") {
@@ -306,7 +321,7 @@ func dots(s string) (digits string, skip int) {
 	if !ok || len(first) != 1 || !isDigit(first[0]) {
 		return "", 0
 	}
-	middle := commaRun(" " + rest)[1:]
+	middle := leadingDigits(rest)
 	if after, ok := strings.CutPrefix(rest[len(middle):], `\dot{`); ok && len(after) > 1 && isDigit(after[0]) && after[1] == '}' {
 		digits = first + middle + after[:1]
 		return digits, len(s) - len(after) + 2
@@ -324,7 +339,7 @@ func (l *lexer) scientific(t *token) {
 	if rest[i] == '-' || rest[i] == '+' {
 		i++
 	}
-	run := commaRun(" " + rest[i:])[1:]
+	run := leadingDigits(rest[i:])
 	if run == "" || len(run) > 3 || i == 1 && rest[0] == 'e' && !t.dec && len(rest) > i+len(run) && isLetter(rest[i+len(run)]) {
 		return
 	}

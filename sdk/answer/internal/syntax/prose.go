@@ -21,13 +21,25 @@ func Prose(s string) bool {
 			}
 		case isLetter(s[i]):
 			run := commandName(s[i:])
-			if len(run) > 2 && proseWord(run) {
+			if len(run) > 2 && proseWord(run) || len(run) == 2 && smallWord(s, i) {
 				return true
 			}
 			i += len(run)
 		default:
 			i++
 		}
+	}
+	return false
+}
+
+// smallWord tells that two letters stand between spaces and are an English word.
+func smallWord(s string, i int) bool {
+	if i > 0 && s[i-1] != ' ' || i+2 >= len(s) || s[i+2] != ' ' {
+		return false
+	}
+	switch strings.ToLower(s[i : i+2]) {
+	case "is", "of", "at", "on", "by", "we", "it", "so", "be", "if", "as", "an", "he", "no", "to":
+		return true
 	}
 	return false
 }

@@ -201,9 +201,9 @@ func (l *lexer) contents(content string) token {
 	if len(content) == 1 && isLetter(content[0]) {
 		return token{kind: tLetter, text: content}
 	}
-	if isDigit(content[0]) && strings.Trim(content, "0123456789.,") == "" {
+	if isDigit(content[0]) { // \text{20 students}
 		inner := lexer{src: content}
-		if t := inner.next(); inner.pos == len(content) {
+		if t := inner.next(); t.kind == tNum && !strings.ContainsAny(content[inner.pos:], "0123456789/") {
 			return t
 		}
 	}
