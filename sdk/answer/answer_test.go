@@ -100,7 +100,8 @@ func TestWordsAndChoices(t *testing.T) {
 	hold(t, []pair{
 		{`\text{Evelyn}`, `\boxed{\text{Evelyn}}`, answer.Equal}, {"odd", "$odd$", answer.Equal}, {`\text{even}`, `\boxed{\text{odd}}`, answer.Different},
 		{"B", "So the answer is **B**.", answer.Equal}, {"B", `\boxed{\text{(B)}}`, answer.Equal}, {"B", "The answer is (C).", answer.Different}, {"(A)", "A) 15", answer.Equal},
-		{"yes", `\boxed{\text{Yes}}`, answer.Equal},
+		{"yes", `\boxed{\text{Yes}}`, answer.Equal}, {"even", "The function is even.", answer.Equal}, {"even", "The function is not even.", answer.Different},
+		{`\text{None}`, `\emptyset`, answer.Equal}, {`\text{all real numbers}`, `\mathbb{R}`, answer.Equal},
 	})
 }
 

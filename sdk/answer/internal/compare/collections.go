@@ -127,7 +127,7 @@ func (j *Judge) collections(g, a *syntax.Node) Result {
 		return j.inOrder(elements(g), elements(a))
 	}
 	if g.Kind == syntax.SetName || a.Kind == syntax.SetName {
-		if g.Kind == a.Kind && g.Name == a.Name {
+		if setOf(g) != "" && setOf(g) == setOf(a) {
 			return Equal
 		}
 		return Different

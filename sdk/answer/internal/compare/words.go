@@ -38,13 +38,26 @@ func (j *Judge) words(g, a *syntax.Node) Result {
 	if SameWords(source(g), source(a)) {
 		return Equal
 	}
-	if none := &(syntax.Node{Kind: syntax.SetName, Name: "empty"}); Plain(source(g)) == "no solution" && isEmpty(a, none) || Plain(source(a)) == "no solution" && isEmpty(g, none) {
+	if setOf(g) != "" && setOf(g) == setOf(a) {
 		return j.by("exact", 0)
+	}
+	if strings.HasSuffix(Plain(source(a)), " is "+Plain(source(g))) { // The function is even.
+		return Equal
 	}
 	return Different
 }
 
-func isEmpty(n, _ *syntax.Node) bool { return n.Kind == syntax.SetName && n.Name == "empty" }
+// setOf is the name of the set that a symbol or a phrase is: empty for "no
+// solution", R for "all real numbers", or nothing.
+func setOf(n *syntax.Node) string {
+	if n.Kind == syntax.SetName {
+		return n.Name
+	}
+	if n.Kind == syntax.Word || n.Kind == syntax.Symbol && len(n.Name) > 1 {
+		return map[string]string{"no solution": "empty", "r": "R"}[Plain(source(n))]
+	}
+	return ""
+}
 
 func source(n *syntax.Node) string {
 	switch {
