@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# sources.sh FOLDER downloads the pinned sources into FOLDER: CPython and zlib from
+# Debian, numpy and regex from PyPI. Both clients use the machine's own settings.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1/apt/lists/partial" && cd "$1"
+sha256sum --quiet --check "$here/sources.sha256" 2>/dev/null && exit
+
+# The machine may run another release of Debian, so apt gets a list of sources of its
+# own with the machine's mirror, for this call only.
+mirror=${MERIT_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' | sed -n 's/^Debian //p' | head -1)}
+[ -n "$mirror" ] || { echo "sources.sh: this machine has no mirror of Debian: set MERIT_DEBIAN_MIRROR to the address of one" >&2; exit 1; }
+echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >apt/trixie.list
+own() { apt-get -qq -o Dir::Etc::SourceList="$PWD/apt/trixie.list" -o Dir::Etc::SourceParts=/dev/null \
+  -o Dir::State::Lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt" -o APT::Sandbox::User= "$@"; }
+own update
+# Only upstream's own archives: Debian's patches may change while trixie is supported.
+own source --download-only --tar-only python3.13 zlib
+
+# pip wants the metadata of a package from its build system before it downloads the
+# package's source. The modules in sdist answer from PKG-INFO, and nothing is built.
+PYTHONPATH="$here/sdist" python3 -m pip download --quiet --no-deps --no-build-isolation --no-binary :all: \
+  --require-hashes --dest . -r "$here/packages.txt"
+sha256sum --quiet --check "$here/sources.sha256"
