@@ -66,6 +66,11 @@ judge: build ## Let a local model write titles and a local judge rank them: minu
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 ##@ Publish
+# Seven CPU minutes and 1 GB in a temporary folder; nothing if the pinned build is installed.
+.PHONY: interpreter
+interpreter: ## Build and install Merit's own interpreter of Python, with numpy and regex
+	sandbox/interpreter/build/build.sh
+
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It needs pip, which
 # downloads the build tools of wheels, and npm if the interpreters are not installed.
 RELEASE   = $(GO) run ./cmd/internal/release -python $(PYTHON)

@@ -45,9 +45,9 @@ sources() {
   unpack zlib 'zlib_*.tar.gz'
   unpack numpy 'numpy-*.tar.gz'
   unpack regex 'regex-*.tar.gz'
-  mkdir -p sysroot/include sysroot/lib
-  ln -sfn /usr/include/wasm32-wasi sysroot/include/wasm32-wasi
-  ln -sfn /usr/lib/wasm32-wasi sysroot/lib/wasm32-wasi
+  rm -rf debian
+  for package in sources/*.deb; do dpkg-deb -x "$package" debian; done
+  ln -sfn debian/usr sysroot
 }
 
 # The same CPython for this machine: it compiles the library and runs Cython and Meson.
@@ -90,14 +90,32 @@ tools() {
   python3 -m pip install --quiet --root-user-action ignore --no-deps --python-version 3.13 --only-binary :all: \
     --require-hashes --upgrade --target cython -r "$here/tools.txt"
   mkdir -p bin
-  # Cython writes the paths that it gets into the module, so it gets relative ones.
+  # Cython writes the absolute path of a source into the module unless the source is below
+  # the current folder, which is numpy-build when Meson calls it.
   cat >bin/cython <<END
 #!/bin/sh
-PYTHONPATH=$work/cython exec $work/native/python -m cython \$(printf '%s ' "\$@" | sed 's|$work/|../|g')
+for argument; do
+  case \$argument in
+    $work/*) argument=\${argument#$work/} ;;
+    ../*) argument=\${argument#../} ;;
+    numpy/*) argument=numpy-build/\$argument ;;
+  esac
+  set -- "\$@" "\$argument"
+  shift
+done
+cd $work && PYTHONPATH=cython exec native/python -m cython "\$@"
 END
   printf '#!/bin/sh\nPYTHONPATH=%s WASI_PYTHON_INCLUDE=%s exec %s "$@"\n' "$here/native:$work/cython" "$work/include" "$work/native/python" >bin/python-for-wasi
   chmod +x bin/*
   sed "s|@HERE@|$here|; s|@WORK@|$work|" "$here/cross.ini.in" >cross.ini
+}
+
+# WebAssembly checks the type of a function when it is called through a pointer, and Python
+# passes a second argument to methods and getters that do not declare one.
+declare_second_argument() { # declare_second_argument FILE FUNCTION...
+  local file=$1 IFS='|'
+  shift
+  sed -i -E "s/^(.*\\b($*)\\([A-Za-z_]+ ?\\*[a-z_ ]+)\\)/\\1, void *unused)/" "$file"
 }
 
 numpy() {
@@ -105,6 +123,9 @@ numpy() {
   sed -i 's/^#elif defined(__EMSCRIPTEN__)$/#elif defined(__wasm__)/' numpy/numpy/_core/include/numpy/npy_cpu.h
   # Merit gives sys.maxsize 64 bits, which numpy's option legacy holds by default.
   sed -i 's/Py_ssize_t ret = PyLong_AsSsize_t(legacy_print_mode)/long long ret = PyLong_AsLongLong(legacy_print_mode)/' numpy/numpy/_core/src/multiarray/multiarraymodule.c
+  declare_second_argument numpy/numpy/_core/src/multiarray/array_converter.c array_converter_get_scalar_input
+  declare_second_argument numpy/numpy/_core/src/multiarray/array_method.c boundarraymethod__supports_unaligned
+  declare_second_argument numpy/numpy/_core/src/umath/_scaled_float_dtype.c sfloat___reduce__
   # numpy.random has two modules with the same functions, compiled with different types of
   # integers. In one file, the names of one set must differ, or calls of the other trap.
   sed -nE 's/^[a-zA-Z].*\b(random_\w+)\(.*/#define \1 mtrand_\1/p' numpy/numpy/random/src/distributions/distributions.c | sort -u >legacy_names.h
@@ -125,6 +146,7 @@ numpy() {
 link() {
   mkdir -p link && cd link && rm -f ./*.a
   local compile="clang-19 $target $emulated -O3 -DNDEBUG -fwrapv -I../include -I." list name libraries=()
+  declare_second_argument ../regex/src/_regex.c match_capturesdict match_allcaptures match_allspans pattern_groupindex pattern_pickled_data
   $compile -c ../regex/src/_regex.c ../regex/src/_regex_unicode.c "$here"/{memory,throw,fenv}.c
   echo 'MODULE(PyInit__regex, "regex._regex")' >modules.h
   while read -r list; do
@@ -166,7 +188,7 @@ step "built: $(wc -c <python.wasm) bytes, sha256 $built"
 times >times.txt && tail -1 times.txt # CPU time: user, system
 if [ -n "${repin:-}" ]; then
   sed -i "s/\"digest\": \".*\"/\"digest\": \"$built\"/" "$pin"
-elif [ "$built" != "$digest" ]; then
+elif [ -n "$digest" ] && [ "$built" != "$digest" ]; then
   echo "build.sh: the pinned digest is $digest: another version of the packages in apt.txt? $work/python.wasm was not installed" >&2
   exit 1
 fi

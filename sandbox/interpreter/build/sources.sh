@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# sources.sh FOLDER downloads the pinned sources into FOLDER: CPython and zlib from
-# Debian, numpy and regex from PyPI. Both clients use the machine's own settings.
+# sources.sh FOLDER downloads what the interpreter is built from into FOLDER: the sources of
+# CPython and zlib and the libraries of C and C++ from Debian, the sources of numpy and regex
+# from PyPI. Both clients use the machine's own settings; sources.sha256 pins every file.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1/apt/lists/partial" && cd "$1"
@@ -16,6 +17,10 @@ own() { apt-get -qq -o Dir::Etc::SourceList="$PWD/apt/trixie.list" -o Dir::Etc::
 own update
 # Only upstream's own archives: Debian's patches may change while trixie is supported.
 own source --download-only --tar-only python3.13 zlib
+
+# Not installed: Debian allows one version of the C++ library for WebAssembly at a time, and
+# rewards in C++ use another.
+apt-get -qq download wasi-libc libc++-19-dev-wasm32 libc++abi-19-dev-wasm32
 
 # pip wants the metadata of a package from its build system before it downloads the
 # package's source. The modules in sdist answer from PKG-INFO, and nothing is built.

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-import numpy
+import hypothesis
 import pytest
 from merit_reward import reward_function, warm_up
 
@@ -26,6 +26,8 @@ for plugin in PLUGINS:
 def ready():
     """Puts numpy's tests, which the interpreter does not contain, into the packages that they belong to."""
     tempfile.tempdir = "/tmp"
+    hypothesis.settings.register_profile("files", database=None)
+    hypothesis.settings.load_profile("files")
     for folder, folders, _ in os.walk(SUITE):
         if "tests" in folders and folder != SUITE:
             name = os.path.relpath(folder, SUITE).replace(os.sep, ".")
