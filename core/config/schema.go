@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -44,7 +45,7 @@ func Schema(title string, v any) ([]byte, error) {
 	}
 	s := r.Reflect(v)
 	s.Title = title
-	complete(r, s, reflect.ValueOf(v).Elem())
+	complete(r, s, reflect.ValueOf(v).Elem(), "#")
 	return json.MarshalIndent(s, "", "  ")
 }
 
@@ -69,11 +70,12 @@ func bounds(p *jsonschema.Schema, t reflect.Type, tag reflect.StructTag) {
 	}
 }
 
-// complete adds defaults to the properties of a section, and what a registered
-// section is made of.
-func complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value) {
+// complete adds defaults to the properties of a section at the JSON pointer at, and what
+// a registered section is made of.
+func complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value, at string) {
 	fields := fieldsOf(v)
 	for i, name := range fields.names {
+		at := at + "/properties/" + name
 		p, ok := s.Properties.Get(name)
 		if !ok {
 			continue
@@ -92,15 +94,27 @@ func complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value) {
 			value = newElement(t.Elem()) // a section that need not be there
 		}
 		if value.Kind() == reflect.Struct {
-			complete(r, p, value)
+			complete(r, p, value, at)
 			continue
 		}
 		if elem := value.Type(); elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Struct {
-			complete(r, p.Items, newElement(elem.Elem()))
+			complete(r, p.Items, newElement(elem.Elem()), at+"/items")
 		}
 		bounds(p, value.Type(), fields.tags[i])
 		if p.Default = defaultOf(value); p.Enum != nil && value.Kind() == reflect.String && value.Len() == 0 {
 			p.Enum = append([]any{""}, p.Enum...) // it may stay empty
+		}
+	}
+	nested(r, s, v.Type(), at)
+}
+
+// nested adds the properties that are sections of the same type as s, which is at the JSON
+// pointer at. The reflector must leave them out: it would never end.
+func nested(r *jsonschema.Reflector, s *jsonschema.Schema, t reflect.Type, at string) {
+	for f := range t.Fields() {
+		if f.Type == reflect.PointerTo(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			s.Properties.Set(name, &jsonschema.Schema{Ref: at, Description: r.CommentMap[t.PkgPath()+"."+t.Name()+"."+f.Name]})
 		}
 	}
 }

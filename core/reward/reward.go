@@ -60,6 +60,9 @@ type Info struct {
 	ABI          string       `json:"abi"`
 	StepIndexing StepIndexing `json:"step_index"`
 	Group        bool         `json:"group"` // compares the members of a group
+	// Chain lists the rewards that are asked one after the other until one has a score;
+	// nil of a reward that is not followed by another one.
+	Chain []Info `json:"chain,omitempty"`
 	// Function and With are the chosen function of a script and its parameters, a
 	// JSON object.
 	Function string          `json:"function,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -124,6 +125,9 @@ type Module struct {
 	// LoadedWithout lists what the reward requested while it was loaded and the
 	// sandbox does not provide.
 	LoadedWithout string `json:"loaded_without,omitempty"`
+	// Chain lists the rewards that are asked one after the other until one has a score,
+	// without weights; Digest covers all of them. It is empty for a single reward.
+	Chain []Module `json:"chain,omitempty"`
 }
 
 // Plugin identifies a plug-in process.
@@ -170,7 +174,8 @@ func (m Manifest) session(iteration int, changes []Change) Session {
 // same reports whether two rewards are equal: the digest covers what was chosen of
 // a script.
 func (r Module) same(o Module) bool {
-	return r.Name == o.Name && r.Digest == o.Digest && r.ABI == o.ABI && r.StepIndexing == o.StepIndexing && r.Weight == o.Weight
+	return r.Name == o.Name && r.Digest == o.Digest && r.ABI == o.ABI && r.StepIndexing == o.StepIndexing && r.Weight == o.Weight &&
+		slices.EqualFunc(r.Chain, o.Chain, Module.same)
 }
 
 // sameAs returns the differences between now and what the run began with that

@@ -85,20 +85,29 @@ func NewDoubts(pool *reward.Pool) *Doubts {
 		if info.Group && (info.Entry == nil || info.Entry.Batch == 0) {
 			d.compares = part.Name
 		}
-		if info.Entry == nil {
-			continue
-		}
-		d.lists = d.lists || info.Entry.Lists && !info.Group
-		if len(info.Entry.Counts) > 0 {
-			d.forgets = append(d.forgets, forgets(info.Entry))
-		}
-		for _, p := range info.Entry.Asks {
-			if p.Need != reward.Setting || p.Empty {
-				d.unfilled = append(d.unfilled, asked{p, info.Entry.Function})
+		if d.expect(info); len(info.Chain) > 1 {
+			for _, next := range info.Chain[1:] { // the first one is info
+				d.expect(next)
 			}
 		}
 	}
 	return d
+}
+
+// expect records what a reward needs and what it does with its state.
+func (d *Doubts) expect(info reward.Info) {
+	if info.Entry == nil {
+		return
+	}
+	d.lists = d.lists || info.Entry.Lists && !info.Group
+	if len(info.Entry.Counts) > 0 {
+		d.forgets = append(d.forgets, forgets(info.Entry))
+	}
+	for _, p := range info.Entry.Asks {
+		if p.Need != reward.Setting || p.Empty {
+			d.unfilled = append(d.unfilled, asked{p, info.Entry.Function})
+		}
+	}
 }
 
 // Note records row number n and its result.

@@ -56,6 +56,9 @@ type Run struct {
 	// Doubts, if set, receives every evaluation; its warnings are in the
 	// summary.
 	Doubts *Doubts
+	// Deciders are the rewards that are asked one after the other, by the metric
+	// whose score is the position of the one that gave the score.
+	Deciders map[string][]string
 	// Each, if set, receives every trajectory with its line in the file and its
 	// result, in the order of the file.
 	Each func(line int, t *rl.Trajectory, result *Result)
@@ -96,6 +99,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 		return nil, err
 	}
 	summary := newSummary()
+	summary.deciders = r.Deciders
 	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, batch: r.Batch, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next(ctx)

@@ -3,11 +3,14 @@ package scoring
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
@@ -29,6 +32,8 @@ type Summary struct {
 	// Warnings report what makes the scores doubtful as a whole, if Run.Doubts
 	// is set.
 	Warnings []Warning `json:"warnings,omitempty"`
+	// DecidedBy counts the scores of each reward of Run.Deciders.
+	DecidedBy []decided `json:"decided_by,omitempty"`
 	// FirstUnscored is the id of the first trajectory without a score; empty if all have one.
 	FirstUnscored string `json:"-"`
 
@@ -36,6 +41,15 @@ type Summary struct {
 	mean, m2 float64 // Welford
 	fuel     float64
 	examples []string
+	deciders map[string][]string
+}
+
+// decided is how many scores one of several rewards gave.
+type decided struct {
+	Reward string `json:"reward"`
+	N      int    `json:"n"`
+	metric string // in which results say that it decided
+	at     int    // its position, the score of the metric
 }
 
 // quoted is how many trajectories without a score an error lists.
@@ -72,6 +86,7 @@ func (s *Summary) add(r Result) {
 		}
 		return
 	}
+	s.decide(r.Metrics)
 	x, n := *r.Score, float64(s.counts[reward.Scored])
 	delta := x - s.mean
 	s.mean += delta / n
@@ -87,6 +102,23 @@ func (s *Summary) add(r Result) {
 	}
 	if s.Max == nil || x > *s.Max {
 		s.Max = &x
+	}
+}
+
+// decide counts the rewards that gave a score.
+func (s *Summary) decide(metrics rl.Metrics) {
+	if s.DecidedBy == nil {
+		for _, metric := range slices.Sorted(maps.Keys(s.deciders)) {
+			for at, name := range s.deciders[metric] {
+				s.DecidedBy = append(s.DecidedBy, decided{Reward: name, metric: metric, at: at})
+			}
+		}
+	}
+	for i := range s.DecidedBy {
+		d := &s.DecidedBy[i]
+		if m, ok := metrics.Get(d.metric); ok && m.Score == float64(d.at) {
+			d.N++
+		}
 	}
 }
 

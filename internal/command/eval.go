@@ -35,20 +35,21 @@ type evalOptions struct {
 	host   *console.Host
 	Reward string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function"`
 	rewardcmd.Script
-	Config   string   `flag:"config,c" usage:"configuration with the rewards, instead of --reward: for several rewards, judges, rubrics, questions to a language model or sandbox settings" files:"yaml,yml"`
-	Data     string   `flag:"data" usage:"trajectories to score; - is stdin"`
-	Out      string   `flag:"out" usage:"where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted" output:"yes"`
-	Columns  []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
-	SkipBad  bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
-	Strict   bool     `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
-	Resume   bool     `flag:"resume" usage:"resume a stopped evaluation that writes to --out, or start it"`
-	PassAt   []int    `flag:"pass-at" usage:"for several completions per prompt: estimate pass@k and pass^k for these k, such as 1,4,8"`
-	Success  float64  `flag:"success-score" usage:"score above which a completion succeeds, for --pass-at (default: train.success_score of --config, or 0.5)"`
-	Parallel int      `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
-	Sandbox  sandbox.Config
-	fleet    fleetcmd.Options
-	overview scores.Overview // filled if no results are written
-	attempts scores.Attempts
+	Otherwise string   `flag:"otherwise" usage:"the reward that scores the trajectories for which --reward reports that it has no score; a failure of --reward stays one"`
+	Config    string   `flag:"config,c" usage:"configuration with the rewards, instead of --reward: for several rewards, judges, rubrics, questions to a language model or sandbox settings" files:"yaml,yml"`
+	Data      string   `flag:"data" usage:"trajectories to score; - is stdin"`
+	Out       string   `flag:"out" usage:"where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted" output:"yes"`
+	Columns   []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
+	SkipBad   bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
+	Strict    bool     `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
+	Resume    bool     `flag:"resume" usage:"resume a stopped evaluation that writes to --out, or start it"`
+	PassAt    []int    `flag:"pass-at" usage:"for several completions per prompt: estimate pass@k and pass^k for these k, such as 1,4,8"`
+	Success   float64  `flag:"success-score" usage:"score above which a completion succeeds, for --pass-at (default: train.success_score of --config, or 0.5)"`
+	Parallel  int      `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
+	Sandbox   sandbox.Config
+	fleet     fleetcmd.Options
+	overview  scores.Overview // filled if no results are written
+	attempts  scores.Attempts
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -109,7 +110,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := errors.Join(console.Required(cmd, named...), o.fleet.Check(cmd)); err != nil {
 		return err
 	}
-	if o.Config != "" && (o.Reward != "" || o.With != "" || o.Batch != "" || o.Answers != "") {
+	if o.Config != "" && (o.Reward != "" || o.With != "" || o.Batch != "" || o.Answers != "" || o.Otherwise != "") {
 		return console.Usage(cmd, "give one of the two", "--config and --reward both name a reward")
 	}
 	if o.Resume && (o.Out == "" || o.Out == "-") {
@@ -200,12 +201,19 @@ func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit
 			return nil, nil, err
 		}
 		named.Batch, named.Answers = o.Batch, o.Answers
+		if o.Otherwise != "" {
+			next, err := rewardcmd.Name(o.Otherwise, "")
+			if err != nil {
+				return nil, nil, err
+			}
+			named.Otherwise = &next
+		}
 		cfg, err := named.Config(o.Sandbox)
 		if err != nil {
 			return nil, nil, err
 		}
 		r, err := rewardcmd.Load(ctx, o.host, o.Sandbox, named, merit.WithProgress(progress))
-		return r, cfg, err
+		return r, cfg, asOtherwise(err)
 	}
 	cfg, err := merit.LoadPartial(o.Config)
 	if err != nil {
@@ -218,7 +226,17 @@ func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit
 	}
 	cfg.Sandbox.Workers = o.Parallel
 	r, err := merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
-	return r, cfg, err
+	return r, cfg, cfg.Places.Explain("", err)
+}
+
+// asOtherwise replaces the key of the reward that is asked second by its flag.
+func asOtherwise(err error) error {
+	for _, e := range fault.Leaves(err) {
+		if f := fault.As(e); f != nil && f.Boundary == fault.Config && f.Where == "rewards[0].otherwise" {
+			f.Where = "--otherwise"
+		}
+	}
+	return err
 }
 
 // evalProgress shows the progress of a pass.
@@ -289,7 +307,7 @@ func asFlags(err error) error {
 // unscored returns the error of a pass in which some trajectories have no score.
 func (o *evalOptions) unscored(cmd *cobra.Command, s *scoring.Summary) error {
 	err := s.Unscored()
-	if o.Reward == "" || o.Data == "-" || len(o.Columns) > 0 {
+	if o.Reward == "" || o.Otherwise != "" || o.Data == "-" || len(o.Columns) > 0 {
 		return err // merit reward run can read neither these rewards nor these trajectories
 	}
 	given := console.Given(cmd, "reward", "data", "with", "answers", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
@@ -346,6 +364,9 @@ func (o *evalOptions) report(s *scoring.Summary, rewards *merit.Rewards, elapsed
 	for _, c := range s.Outcomes {
 		t.Add(string(c.Outcome), fmt.Sprintf("%d  (%.1f %%)", c.N, 100*float64(c.N)/float64(s.Trajectories)))
 	}
+	for _, d := range s.DecidedBy {
+		t.Add("scored by "+terminal.Clean(d.Reward), strconv.Itoa(d.N))
+	}
 	if s.Mean != nil {
 		t.Add("mean score", fmt.Sprintf("%.4f  (min %.4g, max %.4g)", *s.Mean, *s.Min, *s.Max))
 	}
@@ -376,12 +397,21 @@ func (o *evalOptions) report(s *scoring.Summary, rewards *merit.Rewards, elapsed
 
 // describe adds a reward to the table, with its weight if there are several.
 func (o *evalOptions) describe(t *terminal.Table, p reward.Weighted, info reward.Info, several bool) {
-	text := info.Name + "  " + info.Digest
-	if several {
-		text = fmt.Sprintf("%s  weight %g  %s", cmp.Or(p.Name, info.Name), p.Weight, info.Digest)
+	chain := info.Chain
+	if len(chain) == 0 {
+		chain = []reward.Info{info}
 	}
-	t.Add("reward", text)
-	rewardcmd.AddEntry(t, info)
+	for i, one := range chain {
+		label, text := "reward", one.Name+"  "+one.Digest
+		switch {
+		case i > 0:
+			label = "otherwise"
+		case several:
+			text = fmt.Sprintf("%s  weight %g  %s", cmp.Or(p.Name, info.Name), p.Weight, one.Digest)
+		}
+		t.Add(label, text)
+		rewardcmd.AddEntry(t, one)
+	}
 	if without := info.LoadedWithout(); without != "" {
 		t.Add("loaded without", terminal.Clean(without))
 	}

@@ -68,6 +68,11 @@ func (p *packing) reward(r *merit.Reward) error {
 		rubrics.Of(rest).Judge.Script = script
 	}
 	r.Module, r.Judge, r.Rubric, r.Ask = module(r.Module), rest.Judge, rest.Rubric, rest.Ask
+	if r.Otherwise != nil {
+		next := *r.Otherwise
+		errs = append(errs, p.reward(&next))
+		r.Otherwise = &next
+	}
 	return errors.Join(errs...)
 }
 

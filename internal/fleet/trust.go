@@ -93,18 +93,26 @@ func variablesOf(cfg *merit.Config) []string {
 		names = append(names, part.PassEnv...)
 	}
 	for _, r := range cfg.Rewards {
-		if c := judging.Of(r); c != nil {
-			names = append(names, c.Server.KeyEnv)
-		}
-		if c := asking.Of(r); c != nil && c.Server != nil {
-			names = append(names, c.Server.KeyEnv)
-		}
-		if c := rubrics.Of(r); c != nil && c.Judge != nil && c.Judge.Server != nil {
-			names = append(names, c.Judge.Server.KeyEnv)
+		for _, part := range r.Chain() {
+			names = append(names, keysOf(part)...)
 		}
 	}
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
+
+// keysOf returns the names of the environment variables with the keys of a reward's models.
+func keysOf(r merit.Reward) (names []string) {
+	if c := judging.Of(r); c != nil {
+		names = append(names, c.Server.KeyEnv)
+	}
+	if c := asking.Of(r); c != nil && c.Server != nil {
+		names = append(names, c.Server.KeyEnv)
+	}
+	if c := rubrics.Of(r); c != nil && c.Judge != nil && c.Judge.Server != nil {
+		names = append(names, c.Judge.Server.KeyEnv)
+	}
+	return names
 }
 
 // checkGrants returns an error if a job wants variables that the worker does not allow. Only the text

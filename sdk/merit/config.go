@@ -161,6 +161,18 @@ type Reward struct {
 	// Name appears in metrics and reasons; if empty, it is the module's own
 	// name.
 	Name string `yaml:"name" json:"name"`
+	// Otherwise is the reward that scores the trajectories for which this one
+	// reports that it has no valid score. A failure of this one stays a failure.
+	Otherwise *Reward `yaml:"otherwise,omitempty" json:"otherwise,omitempty" jsonschema:"-"`
+}
+
+// Chain returns r and the rewards that are asked after it, in order.
+func (r Reward) Chain() []Reward {
+	all := []Reward{r}
+	for next := r.Otherwise; next != nil; next = next.Otherwise {
+		all = append(all, *next)
+	}
+	return all
 }
 
 // Reference returns the file and function that Module names. It is for modules
@@ -315,7 +327,7 @@ func (c *Config) problems(environment, reward bool) []error {
 	if c.Traced() && c.Train.Sampling.Set() {
 		p.Invalid("train.sampling", "chooses the tasks to play, but traces were already played", "remove it")
 	}
-	if c.Traced() && slices.ContainsFunc(c.Rewards, func(r Reward) bool { return r.Environment }) {
+	if c.Traced() && slices.ContainsFunc(c.Rewards, Reward.playing) {
 		p.Invalid("rewards", "traces have no reward from an environment", "remove environment: true; without rewards, Merit uses the rewards in the traces, and the environment's reward for played episodes")
 	}
 	if c.Traced() && c.Advantage.Estimator == "remax" {
@@ -411,5 +423,6 @@ func (r Reward) Validate() []error {
 	if math.IsNaN(r.Weight) || math.IsInf(r.Weight, 0) {
 		p.Invalid("weight", fmt.Sprintf("%v is not finite", r.Weight), "use a number; 1 is the default")
 	}
+	r.followed(&p)
 	return p
 }

@@ -106,7 +106,7 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	}
 	return &scoring.Run{
 		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: group, Batch: batch, Doubts: doubts, SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
-		Log: r.options.log, Warn: warn, Each: o.Each,
+		Log: r.options.log, Warn: warn, Each: o.Each, Deciders: deciders(r.Parts),
 		Progress: func(done, total int) { r.options.progress.Collecting("eval", done, total) },
 	}
 }
@@ -114,7 +114,11 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 // groundTruth returns whether any reward reads the ground truth.
 func (r *Rewards) groundTruth() reward.Use {
 	use := reward.UseIgnored
+	var all []reward.Weighted
 	for _, p := range r.Parts {
+		all = append(all, members(p)...)
+	}
+	for _, p := range all {
 		switch info := p.Scorer.Info(); {
 		case info.GroundTruth == reward.UseRead:
 			return reward.UseRead

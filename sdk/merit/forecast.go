@@ -37,7 +37,11 @@ func (s *Session) forecast() (all []calls) {
 		return nil
 	}
 	load := s.Config.Settings().Load(train.Compares(s.Parts))
+	var parts []reward.Weighted
 	for _, p := range reward.NewPool(s.Parts, 1).Parts() {
+		parts = append(parts, members(p)...)
+	}
+	for _, p := range parts {
 		f, ok := p.Scorer.(forecaster)
 		if !ok {
 			continue

@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/cost"
 )
 
 // LoadConfig reads the configuration at path, applies overrides of the form
@@ -69,10 +70,19 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 func (c *Config) priced() []Reward {
 	list := slices.Clone(c.Rewards)
 	for i := range list {
-		r := &list[i]
-		r.Judge, r.Rubric, r.Ask = priced(r.Judge, c.Prices), priced(r.Rubric, c.Prices), priced(r.Ask, c.Prices)
+		list[i].usePrices(c.Prices)
 	}
 	return list
+}
+
+// usePrices sets the prices of the models of r and of the rewards after it.
+func (r *Reward) usePrices(prices cost.Prices) {
+	r.Judge, r.Rubric, r.Ask = priced(r.Judge, prices), priced(r.Rubric, prices), priced(r.Ask, prices)
+	if r.Otherwise != nil {
+		own := *r.Otherwise
+		own.usePrices(prices)
+		r.Otherwise = &own
+	}
 }
 
 // PlayConfig returns a configuration without a file, made of overrides of the

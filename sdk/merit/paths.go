@@ -79,6 +79,11 @@ func (r *Reward) EachPath(replace func(string) string) {
 		r.Module = replace(r.Module)
 	}
 	r.Judge, r.Rubric, r.Ask = moved(r.Judge, replace), moved(r.Rubric, replace), moved(r.Ask, replace)
+	if r.Otherwise != nil {
+		own := *r.Otherwise
+		own.EachPath(replace)
+		r.Otherwise = &own
+	}
 }
 
 // eachText returns v after it replaced every text that begins with ./ or ../.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -72,25 +73,14 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 		cfg.CacheDir = CacheFolder(r.options.getenv)
 	}
 	cfg.Logger = r.options.log
-	if slices.ContainsFunc(list, func(part Reward) bool { return part.Module != "" }) {
+	if slices.ContainsFunc(list, Reward.sandboxed) {
 		if r.runtime, err = sandbox.New(ctx, cfg); err != nil {
 			return err
 		}
 	}
 	var problems []error
 	for i, part := range list {
-		var scorer reward.Scorer
-		switch {
-		case part.Environment:
-			scorer, err = reward.Environment{}, nil
-		case part.Judge != nil:
-			scorer, err = r.open(ctx, fmt.Sprintf("rewards[%d].judge", i), part.Judge, RewardOptions{Sandbox: cfg})
-		default:
-			scorer, err = r.loadModule(ctx, i, part, cfg)
-			if err == nil && part.Rubric != nil {
-				scorer, err = r.open(ctx, fmt.Sprintf("rewards[%d].rubric", i), part.Rubric, RewardOptions{Sandbox: cfg, Module: scorer})
-			}
-		}
+		scorer, err := r.loadChain(ctx, fmt.Sprintf("rewards[%d]", i), part.Chain(), cfg)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -100,7 +90,38 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 	return errors.Join(problems...)
 }
 
-func (r *Rewards) loadModule(ctx context.Context, i int, part Reward, cfg sandbox.Config) (reward.Scorer, error) {
+// loadChain loads the reward at the key at and those that are asked after it.
+func (r *Rewards) loadChain(ctx context.Context, at string, list []Reward, cfg sandbox.Config) (reward.Scorer, error) {
+	var parts []reward.Weighted
+	var problems []error
+	for i, part := range list {
+		scorer, err := r.loadOne(ctx, at+strings.Repeat(".otherwise", i), part, cfg)
+		problems = append(problems, err)
+		parts = append(parts, reward.Weighted{Scorer: scorer, Weight: 1, Name: part.Name})
+	}
+	if err := errors.Join(problems...); err != nil || len(parts) == 1 {
+		return parts[0].Scorer, err
+	}
+	c, err := newChain(parts)
+	return c, r.options.places.Explain(at, err)
+}
+
+// loadOne loads the reward at the key at.
+func (r *Rewards) loadOne(ctx context.Context, at string, part Reward, cfg sandbox.Config) (reward.Scorer, error) {
+	switch {
+	case part.Environment:
+		return reward.Environment{}, nil
+	case part.Judge != nil:
+		return r.open(ctx, at+".judge", part.Judge, RewardOptions{Sandbox: cfg})
+	}
+	scorer, err := r.loadModule(ctx, at, part, cfg)
+	if err != nil || part.Rubric == nil {
+		return scorer, err
+	}
+	return r.open(ctx, at+".rubric", part.Rubric, RewardOptions{Sandbox: cfg, Module: scorer})
+}
+
+func (r *Rewards) loadModule(ctx context.Context, at string, part Reward, cfg sandbox.Config) (reward.Scorer, error) {
 	ref, err := part.Reference()
 	if err != nil {
 		return nil, err
@@ -114,7 +135,7 @@ func (r *Rewards) loadModule(ctx context.Context, i int, part Reward, cfg sandbo
 	if part.Ask == nil {
 		m, err = r.runtime.LoadReference(ctx, ref)
 	} else {
-		m, err = r.loadAsking(ctx, i, ref, part.Ask, RewardOptions{Sandbox: cfg})
+		m, err = r.loadAsking(ctx, at, ref, part.Ask, RewardOptions{Sandbox: cfg})
 	}
 	if err != nil {
 		if f := fault.As(err); f != nil && f.Kind == fault.Refused && r.options.refused != nil {
@@ -127,11 +148,11 @@ func (r *Rewards) loadModule(ctx context.Context, i int, part Reward, cfg sandbo
 }
 
 // loadAsking loads a module that may ask a language model.
-func (r *Rewards) loadAsking(ctx context.Context, i int, ref sandbox.Reference, s AskSection, o RewardOptions) (*sandbox.Module, error) {
+func (r *Rewards) loadAsking(ctx context.Context, at string, ref sandbox.Reference, s AskSection, o RewardOptions) (*sandbox.Module, error) {
 	o.Getenv, o.Log = r.options.getenv, r.options.log
 	opened, err := s.OpenAsk(ctx, o)
 	if err != nil {
-		return nil, r.options.places.Explain(fmt.Sprintf("rewards[%d].ask", i), err)
+		return nil, r.options.places.Explain(at+".ask", err)
 	}
 	r.asked = append(r.asked, opened)
 	return r.runtime.LoadAsking(ctx, ref, opened.Answerer)

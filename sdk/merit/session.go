@@ -44,6 +44,7 @@
 package merit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -257,23 +258,29 @@ func (s *Session) environments() []host.Found {
 	return []host.Found{s.Plugin}
 }
 
+// module returns the entry of a reward in a manifest, without its weight.
+func module(info reward.Info) run.Module {
+	entry := info.Entry
+	if entry == nil {
+		entry = new(reward.Entry)
+	}
+	m := run.Module{
+		Name: info.Name, Digest: info.Digest, ABI: info.ABI, StepIndexing: string(info.StepIndexing),
+		Function: info.Function, With: info.With, Scores: entry.Function, Shape: entry.Shape, Batch: entry.Batch, LoadedWithout: info.LoadedWithout(),
+	}
+	for _, part := range info.Chain {
+		m.Chain = append(m.Chain, module(part))
+	}
+	return m
+}
+
 // Manifest returns the manifest of a run of the session.
 func (s *Session) Manifest() run.Manifest {
 	m := run.NewManifest(ReadVersion().Version, s.Config.Seed)
 	for _, p := range s.Parts {
-		info := p.Scorer.Info()
-		name := p.Name
-		if name == "" {
-			name = info.Name
-		}
-		entry := info.Entry
-		if entry == nil {
-			entry = new(reward.Entry)
-		}
-		m.Rewards = append(m.Rewards, run.Module{
-			Name: name, Digest: info.Digest, ABI: info.ABI, StepIndexing: string(info.StepIndexing), Weight: p.Weight,
-			Function: info.Function, With: info.With, Scores: entry.Function, Shape: entry.Shape, Batch: entry.Batch, LoadedWithout: info.LoadedWithout(),
-		})
+		part := module(p.Scorer.Info())
+		part.Name, part.Weight = cmp.Or(p.Name, part.Name), p.Weight
+		m.Rewards = append(m.Rewards, part)
 	}
 	for _, found := range s.environments() {
 		plugin := run.Plugin{Name: found.Name, Version: found.Version}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/env"
@@ -37,11 +38,7 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 	environment := s.tryEnvironment(ctx, &o)
 	var there []Reward
 	for _, r := range cfg.Rewards {
-		ref, err := r.Reference()
-		if err == nil {
-			_, err = os.Stat(ref.Path)
-		}
-		if r.Environment || r.Judge == nil && err == nil || r.Judge != nil && len(r.Judge.Validate()) == 0 {
+		if !slices.ContainsFunc(r.Chain(), Reward.absent) {
 			there = append(there, r)
 		}
 	}
@@ -61,6 +58,21 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 	err = errors.Join(environment, t.score(ctx, s.Parts, sample))
 	t.Manifest, t.Calls = s.Manifest(), s.forecast()
 	return t, err
+}
+
+// absent reports whether r has no file, or a judge with problems: Config.Validate reports both.
+func (r Reward) absent() bool {
+	switch {
+	case r.Environment:
+		return false
+	case r.Judge != nil:
+		return len(r.Judge.Validate()) > 0
+	}
+	ref, err := r.Reference()
+	if err == nil {
+		_, err = os.Stat(ref.Path)
+	}
+	return err != nil
 }
 
 func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
@@ -124,7 +136,11 @@ func sampleOf(s reward.Scorer, sample []*rl.Trajectory) ([]*rl.Trajectory, error
 // suit the reward. Any other outcome is, such as a score that is not a number.
 func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl.Trajectory) error {
 	var problems []error
+	var all []reward.Weighted
 	for _, part := range parts {
+		all = append(all, members(part)...)
+	}
+	for _, part := range all {
 		sample, err := sampleOf(part.Scorer, sample)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ package councils
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/config"
@@ -128,8 +129,11 @@ func (c *Config) Validate() []error {
 	}
 	p.Under("members", council.CheckNames(names))
 	for i, r := range c.Rewards {
-		if r.Environment {
-			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "a council has no environment", "name a module or a judge")
+		for k, part := range r.Chain() {
+			if !part.Environment {
+				continue
+			}
+			p.Invalid(fmt.Sprintf("rewards[%d]%s.environment", i, strings.Repeat(".otherwise", k)), "a council has no environment", "name a module or a judge")
 		}
 	}
 	return p

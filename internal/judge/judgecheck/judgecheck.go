@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -55,9 +56,13 @@ type Result struct {
 // Run measures every judge of cfg on the data, in both orders.
 func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
 	var parts []merit.Reward
-	for _, r := range cfg.Rewards {
-		if r.Judge != nil {
-			parts = append(parts, r)
+	var keys []string
+	for i, r := range cfg.Rewards {
+		for k, part := range r.Chain() {
+			if part.Judge != nil {
+				parts = append(parts, part)
+				keys = append(keys, fmt.Sprintf("rewards[%d]%s.judge", i, strings.Repeat(".otherwise", k)))
+			}
 		}
 	}
 	if len(parts) == 0 {
@@ -75,15 +80,14 @@ func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
 	}
 	var results []Result
 	before := 0
-	for _, part := range parts {
+	for k, part := range parts {
 		r, err := check(ctx, part, groups, o, func(done int) {
 			if o.Progress != nil {
 				o.Progress(before + done)
 			}
 		})
 		if err != nil {
-			at := slices.IndexFunc(cfg.Rewards, func(r merit.Reward) bool { return r.Judge == part.Judge })
-			return nil, cfg.Places.Explain(fmt.Sprintf("rewards[%d].judge", at), err)
+			return nil, cfg.Places.Explain(keys[k], err)
 		}
 		results = append(results, r)
 		for _, c := range r.Outcomes {

@@ -101,8 +101,11 @@ func (c *Config) Validate() []error {
 		p.Missing("rewards", "no reward is set", "add at least one: rewards: [{module: reward.py}]")
 	}
 	for i, r := range c.Rewards {
-		if r.Environment {
-			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "a search has no environment", "name a module or a judge")
+		for k, part := range r.Chain() {
+			if !part.Environment {
+				continue
+			}
+			p.Invalid(fmt.Sprintf("rewards[%d]%s.environment", i, strings.Repeat(".otherwise", k)), "a search has no environment", "name a module or a judge")
 		}
 	}
 	return p
@@ -115,9 +118,11 @@ func (c *Config) usePrices() {
 		c.Editor.Server.Prices = c.Prices
 	}
 	for _, r := range c.Rewards {
-		for _, section := range []merit.Section{r.Judge, r.Rubric, r.Ask} {
-			if models, ok := section.(merit.PricedSection); ok {
-				models.UsePrices(c.Prices)
+		for _, part := range r.Chain() {
+			for _, section := range []merit.Section{part.Judge, part.Rubric, part.Ask} {
+				if models, ok := section.(merit.PricedSection); ok {
+					models.UsePrices(c.Prices)
+				}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,9 @@ func (o *verifyOptions) print(r *verify.Report) error {
 			said = "not run again: " + p.Why
 		}
 		parts.Add("reward", p.Name, p.Digest, said)
+		for i, one := range p.Chain {
+			parts.Add("", strings.Repeat("otherwise ", min(i, 1))+one.Name, one.Digest, one.Found)
+		}
 	}
 	if err := parts.Write(o.host.Stdout); err != nil {
 		return err

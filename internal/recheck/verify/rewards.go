@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,18 @@ type Reward struct {
 	Found  string `json:"found,omitempty"` // where it was found; empty if it is not a file
 	// Why says why it was not run again; empty if it was.
 	Why string `json:"why,omitempty"`
+	// Chain lists the rewards that were asked one after the other, if there are several.
+	Chain []Reward `json:"chain,omitempty"`
+}
+
+// whyNot says why the reward, or one of its chain, was not run again.
+func (r Reward) whyNot() string {
+	for _, part := range r.Chain {
+		if part.Why != "" {
+			return cmp.Or(r.Why, part.Name+": "+part.Why)
+		}
+	}
+	return r.Why
 }
 
 // rewards finds the rewards of the run and prepares the recipe. It returns nothing to close if
@@ -42,7 +55,8 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 		found := Reward{Name: recorded.Name, Digest: recorded.Digest}
 		if i < len(v.cfg.Rewards) {
 			part := v.cfg.Rewards[i]
-			problems = append(problems, v.part(ctx, &part, &found, recorded))
+			problems = append(problems, v.chain(ctx, &part, &found, recorded))
+			found.Why = found.whyNot()
 			list = append(list, part)
 		}
 		v.report.Rewards = append(v.report.Rewards, found)
@@ -60,6 +74,45 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 	return rewards, nil
 }
 
+// chain finds a part of the configuration's rewards, and those that are asked after it, by
+// their digests.
+func (v *verification) chain(ctx context.Context, part *merit.Reward, found *Reward, recorded run.Module) error {
+	if len(recorded.Chain) == 0 && part.Otherwise == nil {
+		return v.part(ctx, part, found, recorded)
+	}
+	if n := len(part.Chain()); n != len(recorded.Chain) {
+		found.Why = "the configuration and the manifest disagree about the rewards after it"
+		v.find(run.ConfigFile, recompute.Difference{
+			Field: "rewards after " + recorded.Name, Stored: fmt.Sprint(n - 1), Computed: fmt.Sprintf("%d by %s", max(0, len(recorded.Chain)-1), run.ManifestFile),
+		})
+		return nil
+	}
+	v.weight(part, recorded)
+	var problems []error
+	for i := range recorded.Chain {
+		one := recorded.Chain[i]
+		one.Weight = part.Weight // only the whole chain has a weight
+		own := Reward{Name: one.Name, Digest: one.Digest}
+		problems = append(problems, v.part(ctx, part, &own, one))
+		found.Chain = append(found.Chain, own)
+		if part.Otherwise != nil {
+			next := *part.Otherwise
+			part.Otherwise = &next
+			part = &next
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// weight compares the weight of a reward with the recorded one.
+func (v *verification) weight(part *merit.Reward, recorded run.Module) {
+	if part.Weight != recorded.Weight {
+		v.find(run.ConfigFile, recompute.Difference{
+			Field: "weight of reward " + recorded.Name, Stored: fmt.Sprint(part.Weight), Computed: fmt.Sprintf("%v by %s", recorded.Weight, run.ManifestFile),
+		})
+	}
+}
+
 // part finds one part of the configuration's rewards by its digest.
 func (v *verification) part(ctx context.Context, part *merit.Reward, found *Reward, recorded run.Module) error {
 	switch {
@@ -75,11 +128,7 @@ func (v *verification) part(ctx context.Context, part *merit.Reward, found *Rewa
 		}
 		return v.module(ctx, part, found)
 	}
-	if part.Weight != recorded.Weight {
-		v.find(run.ConfigFile, recompute.Difference{
-			Field: "weight of reward " + recorded.Name, Stored: fmt.Sprint(part.Weight), Computed: fmt.Sprintf("%v by %s", recorded.Weight, run.ManifestFile),
-		})
-	}
+	v.weight(part, recorded)
 	return nil
 }
 

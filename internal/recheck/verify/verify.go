@@ -178,7 +178,7 @@ func (v *verification) again(ctx context.Context, opts []merit.Option) error {
 func onlyModules(err error) bool {
 	return !slices.ContainsFunc(fault.Leaves(err), func(one error) bool {
 		f := fault.As(one)
-		return f == nil || !strings.Contains(f.Where, "rewards[") || !strings.HasSuffix(f.Where, "].module")
+		return f == nil || !strings.Contains(f.Where, "rewards[") || !strings.HasSuffix(f.Where, ".module")
 	})
 }
 

@@ -28,7 +28,7 @@ func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
 
 // Load loads the named reward.
 func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, more ...merit.Option) (_ *merit.Rewards, err error) {
-	if n.Path, err = findModule(n.Path); err != nil {
+	if err := n.find(); err != nil {
 		return nil, err
 	}
 	return merit.LoadRewards(ctx, cfg, []merit.Reward{n.Part()}, append(Options(h, cfg.Limits), more...)...)

@@ -19,6 +19,8 @@ type Named struct {
 	With     map[string]any
 	Batch    string // how many trajectories each call gets, as in --batch
 	Answers  string // file that answers its questions to a language model, as in --answers
+	// Otherwise is the reward that is asked if this one has no score; nil if there is none.
+	Otherwise *Named
 }
 
 // Name parses the arguments of a command line.
@@ -45,7 +47,21 @@ func (n Named) Part() merit.Reward {
 		ask.Answers = file
 		part.Ask = &ask
 	}
+	if n.Otherwise != nil {
+		next := n.Otherwise.Part()
+		part.Otherwise = &next
+	}
 	return part
+}
+
+// find replaces paths of folders by those of the modules in them.
+func (n *Named) find() (err error) {
+	if n.Path, err = findModule(n.Path); err != nil || n.Otherwise == nil {
+		return err
+	}
+	next := *n.Otherwise
+	n.Otherwise = &next
+	return next.find()
 }
 
 // answersFile is the file in a reward's folder that answers its questions by default.
@@ -62,7 +78,7 @@ func (n Named) answers() string {
 
 // Config returns a configuration with only the reward and a sandbox.
 func (n Named) Config(c sandbox.Config) (_ *merit.Config, err error) {
-	if n.Path, err = findModule(n.Path); err != nil {
+	if err := n.find(); err != nil {
 		return nil, err
 	}
 	cfg := merit.DefaultConfig()

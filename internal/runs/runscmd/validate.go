@@ -77,6 +77,9 @@ func (o *validateOptions) report(t *merit.Trial) error {
 	}
 	for _, r := range m.Rewards {
 		table.Add("reward", fmt.Sprintf("%s × %g", r.Name, r.Weight), r.Digest)
+		for i, one := range r.Chain {
+			table.Add("", strings.Repeat("otherwise ", min(i, 1))+one.Name, one.Digest)
+		}
 	}
 	for _, c := range t.Calls {
 		table.Add("calls", c.Reward, c.String())

@@ -124,7 +124,9 @@ func (c *Config) Validate() []error {
 		p.Invalid("grpc", "is the same address as listen", "use a different port for each")
 	}
 	for i, r := range c.Rewards {
-		p.Check(!r.Environment, fmt.Sprintf("rewards[%d].environment", i), true, "a trace has no environment: name a module or a judge")
+		for k, part := range r.Chain() {
+			p.Check(!part.Environment, fmt.Sprintf("rewards[%d]%s.environment", i, strings.Repeat(".otherwise", k)), true, "a trace has no environment: name a module or a judge")
+		}
 	}
 	return p
 }
