@@ -50,7 +50,7 @@ func fields(dst []Field, t reflect.Type, f Field) []Field {
 			switch below := f.at(name); {
 			case x.Anonymous && name == "":
 				dst = fields(dst, x.Type, f)
-			case name != "" && name != "-":
+			case name != "" && name != "-" && !nested(t, x.Type):
 				below.In, below.Go = t, x.Name
 				dst = fields(dst, x.Type, below)
 			}

@@ -71,7 +71,7 @@ func walk(dst []Scalar, v reflect.Value, path []string, key int) []Scalar {
 		for i := range v.NumField() {
 			name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 			switch {
-			case name == "" || name == "-":
+			case name == "" || name == "-" || nested(v.Type(), v.Field(i).Type()):
 			case (options == "omitempty" || options == "omitzero") && v.Field(i).IsZero():
 			default:
 				dst = walk(dst, v.Field(i), at(path, name), key)
@@ -80,6 +80,10 @@ func walk(dst []Scalar, v reflect.Value, path []string, key int) []Scalar {
 	}
 	return dst
 }
+
+// nested reports whether a field of t lists structs of the same type, such as the rewards of a
+// chain: they describe parts of what t measures and have no numbers of their own.
+func nested(t, field reflect.Type) bool { return field == reflect.SliceOf(t) }
 
 // nameOf returns the name of a list element, if it has one.
 func nameOf(v reflect.Value) string {
