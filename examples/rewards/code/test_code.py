@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import livecodebench
 import pytest
 from hostile import HOSTILE, PROBLEM, row
 
@@ -31,3 +32,30 @@ def test_no_hostile_solution_passes():
     results = [json.loads(line) for line in (HERE / "fixtures/hostile.expected.jsonl").read_text().splitlines()]
     assert [r["id"] for r in results] == list(HOSTILE)
     assert {r["score"] for r in results} == {None, 0}
+
+
+def test_livecodebench():
+    """Of the verdicts of LiveCodeBench's runner all are Merit's too, but those that the table of differences explains."""
+    cases = [json.loads(line) for line in (HERE / "fixtures/livecodebench.jsonl").read_text().splitlines()]
+    made = [livecodebench.row(*r) for r in livecodebench.rows()]
+    assert len(made) >= 200
+    assert [{k: v for k, v in c.items() if k != "expected"} for c in cases] == made
+    results = [json.loads(line) for line in (HERE / "fixtures/livecodebench.expected.jsonl").read_text().splitlines()]
+    differ = {c["id"] for c, r in zip(cases, results, strict=True) if c["expected"] != r["score"]}
+    right = {c["id"] for c in cases if c["expected"] == 1.0}
+    assert [name for name in differ if not livecodebench.difference(name)] == []
+    assert len(right) > 80 and len(cases) - len(right) > 80
+    page = (HERE / "README.md").read_text()
+    for end, (who, why) in livecodebench.DIFFERENCES.items():
+        assert f"| {end.lstrip(':, ')} | {sum(name.endswith(end) for name in differ)} | {who} | {why} |" in page
+
+
+def test_every_form_of_row(merit_reward):
+    """Rows of data sets as they are: right solutions pass, wrong ones fail, and what is not understood is named."""
+    solves = merit_reward("reward.py", {"fuel": 50_000_000})
+    for line in (HERE / "fixtures/problems.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        columns = {k: v for k, v in case.items() if k not in ("id", "messages", "expected", "says")}
+        result = solves(case["messages"], **columns)
+        assert result.score == case["expected"] if case["expected"] is not None else result.outcome == "invalid", case["id"]
+        assert case.get("says", "") in result.reason, case["id"]

@@ -7,6 +7,7 @@ import sys
 
 from . import _same as same
 from ._candidate import Candidate
+from ._values import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .code import Tests
 
 MAX_SHOWN = 400  # characters of a value in a message
+LONGEST = 900_000  # characters of an expected output, as JSON: a program gives somewhat more
 
 
 def of(tests: "Tests", entry_point: "str | None", setup: str, classes: "Sequence[str]", tolerance: float = 0.0) -> "list[Any]":
@@ -140,6 +142,8 @@ class Exchange:
 
     def __init__(self, name: str, test: "dict[str, str]", tolerance: float) -> None:
         self.name, self.input, self.expected, self.tolerance = name, test["input"], test["output"], tolerance
+        if len(self.expected) > LONGEST // 8 and (size := len(dumps(self.expected))) > LONGEST:
+            raise ValueError(f"{name} expects an output of {size} characters as JSON, and a program can give {LONGEST}; leave the test out")
 
     def run(self, session: "Session", _loaded: "dict[str, Any]") -> None:
         """Runs the source as a whole program and compares the lines that it writes."""
@@ -148,7 +152,7 @@ class Exchange:
         if answer.get("error") is not None:
             raise session.error(answer["error"])
         if answer.get("cut") is True:
-            raise AssertionError(f"the output has more than {len(said)} characters")
+            raise AssertionError(f"the output is too long: it has more than {LONGEST} characters, and begins with {_shown(said)}")
         if said.strip() != self.expected.strip():
             self._compare(_lines(said), _lines(self.expected))
 

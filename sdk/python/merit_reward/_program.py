@@ -9,7 +9,7 @@ for the values in them:
     {"do": "get", "name": N}            → {"value": V} | {"callable": true} | {"module": true}
     {"do": "next", "of": HANDLE, "count": N}  → {"value": an iterator}
     {"do": "compile", "source": TEXT}   → {"ok": true}: it is a whole program
-    {"do": "run", "input": TEXT}        → {"output": TEXT} of the program, "cut": true if that is not all; "source": TEXT may come with it
+    {"do": "run", "input": TEXT}        → {"output": TEXT} of the program, "cut": true if that is only its beginning; "source": TEXT may come with it
 
 With "preamble": true a source finds what contest platforms import before it.
 
@@ -50,7 +50,7 @@ if sys.platform == "wasi":  # what solutions import: in the sandbox it is there 
     import queue, threading, concurrent.futures.thread, multiprocessing  # noqa: E401, F401
 
 FILE = "solution.py"
-MAX_OUTPUT = 1 << 20  # characters of a whole program's output
+MAX_OUTPUT = 1_000_000  # characters of a whole program's output, as JSON
 MAX_PRINTED = 1 << 14  # of what a call prints
 MAX_TEXT = 4000  # of a message, a traceback, a repr
 READ_AHEAD = 16  # of an iterator
@@ -274,9 +274,10 @@ def _run(r: "dict[str, Any]") -> "dict[str, Any]":
             stream.flush()
         except (AttributeError, ValueError):  # it has none, or has closed it
             pass
-    reply = {"output": _taken(console.out, MAX_OUTPUT), "printed": _taken(console.err, MAX_PRINTED), "error": error}
-    if len(reply["output"]) == MAX_OUTPUT:
-        reply["cut"] = True
+    output, reply = _taken(console.out, MAX_OUTPUT), {"printed": _taken(console.err, MAX_PRINTED), "error": error}
+    if len(output) > MAX_OUTPUT // 8 and len(dumps(output)) > MAX_OUTPUT:  # more than an answer may have
+        output, reply["cut"] = output[:MAX_PRINTED], True
+    reply["output"] = output
     return reply
 
 

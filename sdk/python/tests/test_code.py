@@ -471,5 +471,48 @@ class Extract(unittest.TestCase):
         self.assertEqual(code.extract("```python\nx\n```\n```js\ny\n```", "javascript"), "y\n")
 
 
+class Several(unittest.TestCase):
+    # Promise: a source is loaded once, every test begins with the state after that, and one that is stopped does not stop the others.
+    def test_each_begins_anew(self):
+        source = "n = []\ndef f(x):\n    n.append(x)\n    while x == 2: pass\n    return len(n)"
+        report = code.run(source, [{"call": [x], "returns": 1} for x in (1, 2, 3, 4)], entry_point="f", fuel=4_000_000 if SANDBOX else 1)
+        self.assertEqual([t.verdict for t in report.tests], ["passed", "out_of_fuel", "passed", "passed"])
+        self.assertEqual(str(report).split("\n")[0], "3 of 4 tests passed; out_of_fuel: 2")
+        mixed = code.run("x = 5\nprint(x)", [{"input": "", "output": "5"}, "assert x == 5", {"input": "", "output": "5.0"}])
+        self.assertTrue(mixed.all_passed, mixed)
+
+    # Promise: total_fuel ends the tests that would come, each with a verdict.
+    def test_total_fuel(self):
+        with put(code, "Program", type("P", (Program,), {"answers": [LOADED, '{"value":5}']})):
+            report = code.run("", ["assert f() == 5"] * 4, total_fuel=20)
+        self.assertEqual([t.verdict for t in report.tests], ["passed", "passed", "out_of_fuel", "out_of_fuel"])
+        self.assertIn("2 of 4 tests passed; out_of_fuel: 3-4\ntest 3: out_of_fuel: not run", str(report))
+
+    # Promise: a report is bounded, however many tests did not pass.
+    def test_bounded_report(self):
+        done = [code.Test(f"test {i}", "failed" if i % 2 else "error", "x" * 2000, 0, "") for i in range(1000)]
+        self.assertLess(len(str(code.Report(done, 1000))), 10_000)
+
+
+class Tolerance(unittest.TestCase):
+    # Promise: numbers count by their value and floats within the tolerance; what is not finite only as it is written.
+    def test_outputs(self):
+        for got, expected, tolerance, same in (
+            ("0.50", "0.5", 0, True), ("1e3 +7", "1000 7", 0, True), ("0.1001", "0.1", 0, False), ("0.1001", "0.1", 0.001, True),
+            ("101", "100", 0.1, False), ("101.0", "100", 0.1, True), ("nan", "nan", 0, True), ("nan", "1.0", 0.9, False), ("inf", "1.0", 0.9, False),
+            ("1e999", "inf", 0.9, False), ("1e999", "1e998", 0.9, False), ("a", "b", 0.9, False), ("1_0", "10", 0.9, False), ("1 2", "1", 0.9, False),
+        ):  # fmt: skip
+            t = one(f"print({got!r})", {"input": "", "output": expected, "tolerance": tolerance})
+            self.assertEqual(t.verdict, "passed" if same else "failed", (got, expected, tolerance, t))
+
+    def test_results(self):
+        for got, expected, same in (("0.1 + 0.2", 0.3, True), ("[1, (0.3000000001,)]", [1, [0.3]], True), ("float('nan')", 0.5, False), ("10 ** 400", 0.5, False), ("3", 4, False)):
+            t = one(f"def f(): return {got}", {"call": [], "returns": expected, "tolerance": 1e-6}, entry_point="f")
+            self.assertEqual(t.verdict, "passed" if same else "failed", (got, expected, t))
+        for wrong in (-1, 1, "x", True, float("nan")):
+            with self.assertRaises(ValueError):
+                code.run("", "pass", tolerance=wrong)
+
+
 if __name__ == "__main__":
     unittest.main()
