@@ -85,7 +85,7 @@ func near(rest string) (byte, bool) {
 	return 0, false
 }
 
-// single tells that the letter at i is no part of a word.
+// single tells that the letter at i is not part of a word.
 func single(s string, i int) bool {
 	before := i == 0 || !letter(s[i-1]) && !digit(s[i-1]) && s[i-1] != '\'' && s[i-1] != '\\'
 	after := i+1 == len(s) || !letter(s[i+1]) && !digit(s[i+1]) && s[i+1] != '\'' && s[i+1] != '_' && s[i+1] != '='

@@ -261,7 +261,7 @@ func (l *lexer) separator(before int) int {
 	return 0
 }
 
-// groupsOfThree tells that the digits after a space are no fraction: 1 000, not 1 100/3.
+// groupsOfThree tells that the digits after a space are not a fraction: 1 000, not 1 100/3.
 func groupsOfThree(rest string, n int) bool {
 	after := strings.TrimLeft(rest[n+3:], " ")
 	return after == "" || after[0] != '/'
