@@ -13,4 +13,4 @@ cp "$here/reward.py" .
 # Merit leaves test_*.py out of a reward.
 mv suite/numpy/conftest.py suite
 find suite -name 'test_*.py' | while read -r file; do mv "$file" "$(dirname "$file")/check_${file##*/test_}"; done
-grep -rlE 'tests\.test_' suite --include='*.py' | xargs sed -i 's/tests\.test_/tests.check_/'
+grep -rlE '\.tests\.test_' suite --include='*.py' | xargs sed -i 's/\.tests\.test_/.tests.check_/'
