@@ -82,7 +82,7 @@ func walk(dst []Scalar, v reflect.Value, path []string, key int) []Scalar {
 }
 
 // nested reports whether a field of t lists structs of the same type, such as the rewards of a
-// chain: they describe parts of what t measures and have no numbers of their own.
+// chain: they describe parts of what t measures and have no other numbers.
 func nested(t, field reflect.Type) bool { return field == reflect.SliceOf(t) }
 
 // nameOf returns the name of a list element, if it has one.
