@@ -4,7 +4,7 @@ GO      ?= go
 TOOL    := $(GO) tool -modfile=.ci/tools.mod
 BIN     := bin
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
-REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htdag/reward.wasm examples/two-agents/reward.wasm
+REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htdag/reward.wasm examples/two-agents/reward.wasm examples/rewards/verifier/reward.wasm
 OUT     ?= runs/quickstart
 # Without cgo, the binaries are static: they run on any Linux of the architecture, with any
 # libc or none.
@@ -33,6 +33,9 @@ examples/two-agents/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/two-agents/reward --out $@
 examples/sokoban/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/sokoban/reward --out $@
+
+examples/rewards/verifier/reward.wasm: $(BIN)/merit
+	$(BIN)/merit reward build examples/rewards/verifier --out $@
 
 run: build ## Train the quickstart agent: the whole loop in one command
 	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --force

@@ -20,7 +20,7 @@ func main() {
 	flag.StringVar(&o.python, "python", "python3", "a Python with pip, for rewards that need packages")
 	flag.DurationVar(&o.time, "time", 3*time.Second, "how long each row is measured")
 	flag.BoolVar(&o.check, "check", false, "compare what does not depend on the machine with the READMEs; write nothing")
-	flag.BoolVar(&o.install, "install", false, "only install the packages that the rewards need")
+	flag.BoolVar(&o.install, "install", false, "only install the packages that the rewards need, and build those in compiled languages")
 	flag.BoolVar(&o.catalogue, "catalogue", false, "only make the table of all rewards anew, from their READMEs")
 	flag.Parse()
 	o.names = flag.Args()
@@ -94,7 +94,7 @@ func one(ctx context.Context, o options, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := installPackages(ctx, o.python, folder); err != nil || o.install {
+	if err := prepare(ctx, o.python, folder); err != nil || o.install {
 		return err
 	}
 	var rows []measured
@@ -111,4 +111,12 @@ func one(ctx context.Context, o options, name string) error {
 		return compare(readme, rows)
 	}
 	return write(readme, table(n, rows))
+}
+
+// prepare installs the packages of a script, or compiles a module.
+func prepare(ctx context.Context, python, folder string) error {
+	if err := installPackages(ctx, python, folder); err != nil {
+		return err
+	}
+	return buildModule(ctx, folder)
 }

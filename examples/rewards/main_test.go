@@ -33,6 +33,7 @@ func all(t *testing.T, f func(t *testing.T, name string)) {
 			if err := installPackages(t.Context(), "python3", name); err != nil {
 				testneeds.Aside(t, err.Error())
 			}
+			require.NoError(t, buildModule(t.Context(), name))
 			f(t, name)
 		})
 	}

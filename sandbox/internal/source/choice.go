@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,9 +39,15 @@ func (c Choice) ofModule(path string) error {
 	case c.Batch != "":
 		return Refusal(path, "batch was set, but a module itself determines whether it compares the members of a group", "remove --batch: it is only for scripts", nil)
 	case len(c.With) > 0:
-		return Refusal(path, "a module takes no parameters (with)", "build them in, or write the reward as a script", nil)
+		return Refusal(path, "a module takes no parameters (with), but it was given "+c.names(), "build them in, use columns that the reward reads, or write the reward as a script", nil)
 	}
 	return nil
+}
+
+// names lists the parameters.
+func (c Choice) names() string {
+	fields, _ := Parameters("", c.With) // canonical has read them
+	return strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
 }
 
 // check rejects a batch that is not a number of members.
