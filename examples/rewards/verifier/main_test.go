@@ -50,7 +50,7 @@ func TestGroundTruths(t *testing.T) {
 }
 
 // Promise: the answer begins after the last of each mark; the column after replaces the
-// marks, and what is no list of texts there is an error.
+// marks, and what is not a list of texts there is an error.
 func TestMarks(t *testing.T) {
 	text := "<think>#### 3</think>4\n#### 5\nChecked: 6"
 	for name, c := range map[string]struct {
