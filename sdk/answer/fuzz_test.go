@@ -18,7 +18,7 @@ var seeds = []string{
 	`\boxed{x = -2}`, `\boxed{3} and \boxed{4}`, `#### 42`, `The answer is (B).`, `final answer is $x^2$. I hope it is correct.`,
 	`\{1, 2\} \cup [3, \infty)`, `(-\infty, 2) \setminus \{0\}`, `\{x \mid x > 2\}`, `1 < x \le 5`, `x \in \mathbb{R}`, `\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}`,
 	`\sqrt[3]{2} + \sqrt{5}`, `2 \pm \sqrt{3}`, `\log_2 8`, `\sin^2 x + \cos^2 x`, `e^{i\pi}`, `|x - 1|`, `\lfloor \pi \rfloor`, `\binom{10}{3}`, `n!`,
-	`\sum_{k=1}^{10} k^2`, `\int_0^1 x\,dx`, `f(x) = 2x + 3`, `3:4:5`, `10^{10^{10}}`, `((((1))))`, `x_{1}, x_2`, `\text{even}`, `½π√2`, `\left(`, `{{{`, `\frac{`, `a^b^c^d`,
+	`\sum_{k=1}^{10} k^2`, `\int_0^1 x\,dx`, `f(x) = 2x + 3`, `3:4:5`, `10^{10^{10}}`, `((((1))))`, `x_{1}, x_2`, `\text{even}`, `½π√2`, `\left(`, `\sum_{k=1}^{10}\sum_{k=1}^{10}\sum_{k=1}^{10}\sum_{k=1}^{10} k^{210}`, `{{{`, `\frac{`, `a^b^c^d`,
 }
 
 // Promise: no text makes Check panic, or slow, and an answer states itself.

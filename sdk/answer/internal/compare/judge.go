@@ -28,7 +28,7 @@ type Judge struct {
 }
 
 // mostSteps bounds the nodes that one comparison evaluates.
-const mostSteps = 200000
+const mostSteps = 30000
 
 // places is the number of decimals that a decimal must agree in.
 const places = 6

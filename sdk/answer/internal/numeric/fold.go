@@ -27,6 +27,17 @@ func (f *folder) fold(n *syntax.Node) rat.Rat {
 	if *f.steps--; *f.steps < 0 {
 		return rat.Rat{}
 	}
+	v := f.value(n)
+	if _, _, small := v.Words(); !small {
+		*f.steps -= longNumber
+	}
+	return v
+}
+
+// longNumber is what a number past machine words costs, in steps.
+const longNumber = 20
+
+func (f *folder) value(n *syntax.Node) rat.Rat {
 	switch n.Kind {
 	case syntax.Number:
 		if n.Base == 0 {
@@ -165,14 +176,14 @@ func (f *folder) call(n *syntax.Node) rat.Rat {
 	return rat.Rat{}
 }
 
-// mostTerms bounds sums and products that are written out.
+// mostTerms bounds sums and products that are written out, at most two in each other.
 const mostTerms = 2000
 
 // series is a sum or product over an index from a whole number to another.
 func (f *folder) series(n *syntax.Node) rat.Rat {
 	from, ok1 := f.fold(n.Args[2]).Int64()
 	to, ok2 := f.fold(n.Args[3]).Int64()
-	if !ok1 || !ok2 || to-from > mostTerms || to < from {
+	if !ok1 || !ok2 || to-from > mostTerms || to < from || len(f.bound) > 1 {
 		return rat.Rat{}
 	}
 	v := rat.Int(0)
