@@ -105,7 +105,7 @@ var hostilePython = []hostileScript{
 	// These break the interpreter in ways whose outcome depends on where its
 	// objects happen to be.
 	{"empties every module", "for m in [*sys.modules.values()]: m.__dict__.clear()\n  return 0.25", reward.GuestError, "the reward broke the interpreter"},
-	{"bytecode out of bounds", "g = lambda x: None\n  def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([124, 0, 83, 0]))\n  g(0.25)\n  return f()", reward.Scored, ""}, // what the frame before has left
+	{"bytecode out of bounds", "g = lambda x: None\n  def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([dis.opmap['LOAD_FAST'], 0, dis.opmap['RETURN_VALUE'], 0]))\n  g(0.25)\n  return f()", reward.Scored, ""}, // what the frame before has left
 	{"bytecode that is none", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([230, 0, 83, 0]))\n  f()", reward.GuestError, "unknown opcode"},
 	{"bytecode of a cache", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes(8))\n  f()", reward.Trap, ""},
 	{"marshal of noise", "marshal.loads(b'\\xe3' + b'\\xff' * 100)", reward.GuestError, "marshal"},
@@ -128,7 +128,7 @@ var hostilePython = []hostileScript{
 // time, and neither its neighbours nor the next evaluation notice.
 func TestHostilePython(t *testing.T) {
 	testneeds.Slow(t, "starts interpreters many times")
-	text := "import builtins, gc, marshal, os, re, sys\nimport merit_reward, merit_reward._sandbox as S\n" +
+	text := "import builtins, dis, gc, marshal, os, re, sys\nimport merit_reward, merit_reward._sandbox as S\n" +
 		"def reward(messages, rollout): return cases.get(rollout.id, lambda rollout: 0.5)(rollout)\ncases = {}\n"
 	for _, c := range hostilePython {
 		text += fmt.Sprintf("def case(rollout):\n  %s\ncases[%q] = case\n", c.body, c.name)

@@ -16,7 +16,7 @@ import (
 
 // refusedInPython are bodies of which a reward catches what they raise.
 var refusedInPython = []string{
-	`import numpy`,
+	`import torch`,
 	`import subprocess; subprocess.run(["ls"])`,
 	`import subprocess; subprocess.check_output("ls", shell=True)`,
 	`import urllib.request; urllib.request.urlopen("http://example.com")`,
@@ -52,7 +52,7 @@ var refusedInPython = []string{
 	`import threading; l = threading.Lock(); l.acquire(); l.acquire()`,
 	`import threading; threading.Event().wait()`,
 	`import multiprocessing.shared_memory as s; s.SharedMemory(create=True, size=10)`,
-	`import importlib.util as u; 1/(u.find_spec("numpy") is not None)`,
+	`import importlib.util as u; 1/(u.find_spec("torch") is not None)`,
 	`import sqlite3; sqlite3.connect("/x.db")`,
 	`import xmlrpc.client; xmlrpc.client.ServerProxy("http://x").f()`,
 	`import ftplib; ftplib.FTP("x")`,
@@ -61,7 +61,7 @@ var refusedInPython = []string{
 	`import readline`,
 	`exec("import pandas")`,
 	`import curses`,
-	`import importlib.metadata as m; m.version("numpy")`,
+	`import importlib.metadata as m; m.version("torch")`,
 	`import os; os.getlogin()`,
 	`import os; os.pipe()`,
 	`import pty; pty.spawn("sh")`,
@@ -210,7 +210,7 @@ def reward(messages):
     except ImportError: import pickle
     return packaged.score()
 `,
-		"packaged/__init__.py":          "try:\n  import numpy\nexcept ImportError:\n  numpy = None\ndef score():\n  try:\n    import gmpy2\n    return 0\n  except ImportError:\n    return 1\n",
+		"packaged/__init__.py":          "try:\n  import torch\nexcept ImportError:\n  torch = None\ndef score():\n  try:\n    import gmpy2\n    return 0\n  except ImportError:\n    return 1\n",
 		"packaged-1.0.dist-info/RECORD": "packaged/__init__.py,,\npackaged-1.0.dist-info/RECORD,,\n",
 	}
 	needInterpreters(t)
@@ -227,7 +227,7 @@ def reward(messages):
 func TestRewardsMayDoWithout(t *testing.T) {
 	testneeds.Slow(t, "starts interpreters many times")
 	python := func(without string) string {
-		return "__merit__ = {'without': " + without + "}\ndef reward(messages):\n  try:\n    import numpy\n  except ImportError:\n    return 1\n"
+		return "__merit__ = {'without': " + without + "}\ndef reward(messages):\n  try:\n    import torch\n  except ImportError:\n    return 1\n"
 	}
 	js := func(without string) string {
 		return "export const merit = { without: " + without + " };\nexport default function () { try { return fetch('x'); } catch { return 1; } }\n"
@@ -294,7 +294,7 @@ func TestRefusalsEndWithTheirEvaluation(t *testing.T) {
 // Promise: a result without a score keeps its author's message.
 func TestRefusalsLeaveInvalidResults(t *testing.T) {
 	testneeds.Slow(t, "starts interpreters many times")
-	e := evaluates(t, "def reward(messages):\n  try: import numpy\n  except ImportError: return {'score': None, 'is_score_valid': False, 'reason': 'no numpy'}\n")
+	e := evaluates(t, "def reward(messages):\n  try: import torch\n  except ImportError: return {'score': None, 'is_score_valid': False, 'reason': 'no torch'}\n")
 	require.Equal(t, reward.Invalid, e.Outcome)
-	require.Equal(t, "no numpy", e.Result.Reason)
+	require.Equal(t, "no torch", e.Result.Reason)
 }

@@ -111,18 +111,21 @@ func TestScriptTracebacks(t *testing.T) {
 	m, err := loadScript(t, r, "reward.py", "def helper(x):\n    return 1 / x\n\ndef reward(messages):\n    return helper(0)\n")
 	require.NoError(t, err)
 	e := m.Evaluate(context.Background(), small())
+	carets := "           ^^^^^^^^^\n"
+	if interpreter.Python().Version != "3.12" {
+		carets = "" // newer versions of Python mark only a part of a line
+	}
 	require.Equal(t, `Traceback (most recent call last):
   File "/reward/reward.py", line 5, in reward
     return helper(0)
-           ^^^^^^^^^
-  File "/reward/reward.py", line 2, in helper
+`+carets+`  File "/reward/reward.py", line 2, in helper
     return 1 / x
            ~~^~~
 ZeroDivisionError: division by zero`, e.Reason)
 	for name, c := range map[string][2]string{
 		"reward.py": {"def reward(messages)\n  return 1\n", "SyntaxError"},
 		"other.py":  {"x = 1\n", "the module has no reward"},
-		"import.py": {"import numpy\n", "No module named 'numpy'"},
+		"import.py": {"import torch\n", "No module named 'torch'"},
 		"odd.py":    {"__merit__ = {'color': 'red'}\ndef reward(messages): return 1\n", "color"},
 		"reward.js": {"export default function ( {\n", "SyntaxError"},
 		"other.js":  {"export const x = 1;\n", "exports no reward"},

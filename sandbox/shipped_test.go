@@ -52,7 +52,7 @@ def cloud(messages, **kwargs):
     return EvaluateResult(score=0.0, reason="" if HAS else "E2B package not installed.")
 `,
 	"reward_kit/rewards/agent.py":         "from ..models import TaskDefinitionModel\n",
-	"reward_kit/rewards/numeric.py":       "import numpy as np\n",
+	"reward_kit/rewards/numeric.py":       "import torch as np\n",
 	"eval_protocol/__init__.py":           "raise RuntimeError\n",
 	"eval_protocol/rewards/parts.py":      "from ..models import ChatCompletionContentPartTextParam as Part\ndef parts(messages, **kwargs):\n    return float(all(isinstance(p, Part) and p.text for p in messages[-1].content))\n",
 	"eval_protocol/rewards/more/found.py": "value = 1.0\n",
@@ -99,7 +99,7 @@ func TestShippedRewards(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		"from reward_kit.rewards.agent import f":      "reward_kit.models.TaskDefinitionModel sets up agents and servers, and a reward has neither",
-		"from reward_kit.rewards.numeric import f":    "No module named 'numpy': it needs native code, and a reward has none",
+		"from reward_kit.rewards.numeric import f":    "No module named 'torch': it needs native code that the sandbox does not have",
 		"from eval_protocol import LiteLLMPolicy":     "eval_protocol.LiteLLMPolicy asks a model or a server, and a reward has no network",
 		"from reward_kit import load_jsonl":           "reward_kit.load_jsonl reads data, and a reward is given its trajectory",
 		"from reward_kit.rewards import nothing":      "cannot import name 'nothing'",

@@ -27,7 +27,7 @@ func own() Interpreter {
 	return Interpreter{
 		Name: "python", Language: "Python", Title: "CPython " + pin.Python, File: "python.wasm",
 		Fetched: pin.Digest, Digest: pin.Digest, License: pin.License, Includes: pin.Packages,
-		Version: pin.Python[:strings.LastIndexByte(pin.Python, '.')],
+		Version: pin.Python[:strings.LastIndexByte(pin.Python, '.')], Depth: 5,
 	}
 }
 

@@ -33,6 +33,10 @@ type Interpreter struct {
 	Digest   string // sha256 of the stored file: File without custom sections, and promoted if Plain; Merit's own build is stored unchanged
 	Plain    bool   // compiled without optimization
 	License  string
+	// Depth is how many of the interpreter's calls count as one of a limit of nested calls,
+	// if more than one: it ends a recursion itself, with an error of the language, at a depth
+	// that its own stack of fixed size allows.
+	Depth int
 	// Includes lists the packages of Python that are part of the build.
 	Includes []element
 }

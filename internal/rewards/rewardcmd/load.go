@@ -71,7 +71,7 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 				f.Hint += "; precompile it to start with a fifth of the fuel: python" + interpreter.Python().Version + " -m compileall -q --invalidation-mode unchecked-hash FOLDER"
 			}
 		case strings.Contains(err.Error(), "ModuleNotFoundError"), strings.Contains(err.Error(), "ImportError: cannot import name"):
-			f.Hint = importable()
+			f.Hint = importable(err.Error())
 		}
 		return err
 	}
@@ -81,16 +81,15 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 	return err
 }
 
-// importable says what a reward in Python can import.
-func importable() string {
+// importable says what a reward in Python can import instead of what it did not find.
+func importable(problem string) string {
 	i := interpreter.Python()
-	if lacks := i.Lacks(); lacks != "" {
-		return fmt.Sprintf("import only the standard library and pure-Python packages in the folder of reward.py; %s of npm lacks %s, which a release of Merit contains and make interpreter builds in a checkout", i.Title, lacks)
+	for _, e := range i.Builds()[0].Includes {
+		if i.Lacks() != "" && strings.Contains(problem, "No module named '"+e.Name) {
+			return fmt.Sprintf("%s of npm lacks %s; a release of Merit contains an interpreter that has it, and make interpreter builds it in a checkout", i.Title, e.Name)
+		}
 	}
-	if len(i.Includes) > 0 {
-		return "import the standard library, what the sandbox includes (" + strings.TrimPrefix(i.Origin(), "with ") + "), and pure-Python packages in the folder of reward.py; other native code does not run in the sandbox"
-	}
-	return "import only the standard library and pure-Python packages in the folder of reward.py; C extensions, such as numpy, do not run in the sandbox"
+	return "import the standard library, the packages that merit version lists for python, or pure-Python packages in the folder of reward.py; other native code does not run in the sandbox"
 }
 
 // AddEntry adds the function of a script that scores, with its shape and batch.

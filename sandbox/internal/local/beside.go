@@ -198,7 +198,7 @@ func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 	}
 	p.spoilt = true
 	var said []byte
-	depth := uint64(p.worker.module.backend.options.CallDepth)
+	depth := p.worker.module.backend.Depth(p.worker.module.by)
 	fuel, stop := b.worker.instance.Nest(p.worker.instance, engine.Budget{Fuel: m.Fuel, Depth: depth}, func() (stop *engine.Stop) {
 		said, stop = p.worker.exchange.Answer(m.Text)
 		return stop

@@ -3,6 +3,7 @@ package local
 import (
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 const (
@@ -17,7 +18,21 @@ func (m *Module) budget(input, members int) engine.Budget {
 	if input > inputStep*max(members, 1) {
 		fuel = min(l.Fuel/inputStep*uint64(input), fuel*inputScale)
 	}
-	return engine.Budget{Fuel: fuel, Depth: uint64(l.CallDepth), Wall: l.WallClock}
+	return engine.Budget{Fuel: fuel, Depth: m.backend.Depth(m.by), Wall: l.WallClock}
+}
+
+// mostInterpretedDepth keeps two interpreted instances, one of which calls the other, within
+// Go's limit of 512 MiB for a stack.
+const mostInterpretedDepth = 50_000
+
+// Depth returns how deep calls may nest in an interpreter, or in a module if it is the zero
+// value.
+func (b *Backend) Depth(i interpreter.Interpreter) uint64 {
+	depth := uint64(b.options.CallDepth * max(i.Depth, 1))
+	if b.options.Interpreter {
+		return min(depth, mostInterpretedDepth)
+	}
+	return depth
 }
 
 // startBudget returns the budget for the start of an instance. The start of a

@@ -15,13 +15,15 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // Module is a loaded reward.
 type Module struct {
 	backend  *Backend
 	bytes    engine.Module
-	script   bool            // whether an interpreter runs it
+	script   bool // whether an interpreter runs it
+	by       interpreter.Interpreter
 	asks     bool            // it may ask a language model
 	process  engine.Process  // the process environment of its instances
 	profile  profile.Profile // nil until the gate has read the exports
@@ -47,7 +49,8 @@ func (b *Backend) newModule(s source.Source) *Module {
 	}
 	language := s.Script.Language
 	m.info.Function, m.info.With = s.Script.Function, s.Script.With
-	m.script, m.bytes = true, b.interpreter(language.Interpreter())
+	m.script, m.by = true, language.Interpreter()
+	m.bytes = b.interpreter(m.by)
 	m.profile, m.process = language.Open(s.Script)
 	return m
 }

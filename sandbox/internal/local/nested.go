@@ -46,7 +46,7 @@ func (b *Backend) Offer(ctx context.Context, language string) error {
 // newNested returns the module for programs in a language.
 func (b *Backend) newNested(l source.Language) *Module {
 	script := &source.Script{Language: l, Name: "programs in " + l.Interpreter().Language}
-	m := &Module{backend: b, script: true, bytes: b.interpreter(l.Interpreter())}
+	m := &Module{backend: b, script: true, by: l.Interpreter(), bytes: b.interpreter(l.Interpreter())}
 	m.info.Name, m.info.Digest = script.Name, script.Digest(b.languages)
 	m.pool.module = m
 	m.nested, m.process = l.Nested()

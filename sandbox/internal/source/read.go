@@ -32,7 +32,10 @@ func readScript(l Language, at string, most int64) (*Script, error) {
 		return s, s.readOne(root, at, most)
 	}
 	s.Entry = "reward" + l.Extension()
-	return s, s.readAll(root, at, most)
+	if err := s.readAll(root, at, most); err != nil {
+		return nil, err
+	}
+	return s, s.native(at)
 }
 
 // Environment reads the environment in a file, alone or with all other files of its folder.

@@ -24,6 +24,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // Module is a compiled environment.
@@ -33,6 +34,7 @@ type Module struct {
 	name    string
 	digest  string
 	program *engine.Program
+	by      interpreter.Interpreter
 	open    source.Opener // how an interpreter plays a script; nil for a module
 	born    *engine.State // after the start; nil if a snapshot cannot hold the state
 	memo    []byte        // what the start learned
@@ -62,7 +64,8 @@ func (m *Module) compile(ctx context.Context, s source.Source) (err error) {
 		if s.Script.Language.Extension() == ".py" {
 			m.otherwise = "; name it in plugin to run it as a program, which has all packages, files and the network"
 		}
-		if m.program, err = m.backend.Interpreter(ctx, s.Script.Language.Interpreter()); err == nil {
+		m.by = s.Script.Language.Interpreter()
+		if m.program, err = m.backend.Interpreter(ctx, m.by); err == nil {
 			m.program.Process = process
 		}
 		return err
@@ -229,13 +232,13 @@ func (m *Module) recall() {
 // startBudget is the budget of a start and of a configuration.
 func (m *Module) startBudget() engine.Budget {
 	l := m.options.Limits
-	return engine.Budget{Fuel: max(l.StartFuel, l.Fuel), Depth: uint64(l.CallDepth), Wall: max(l.StartWallClock, l.WallClock)}
+	return engine.Budget{Fuel: max(l.StartFuel, l.Fuel), Depth: m.backend.Depth(m.by), Wall: max(l.StartWallClock, l.WallClock)}
 }
 
 // budget is the budget of a reset or a step.
 func (m *Module) budget() engine.Budget {
 	l := m.options.Limits
-	return engine.Budget{Fuel: l.Fuel, Depth: uint64(l.CallDepth), Wall: l.WallClock}
+	return engine.Budget{Fuel: l.Fuel, Depth: m.backend.Depth(m.by), Wall: l.WallClock}
 }
 
 // broken returns an error of the module as a whole.

@@ -36,6 +36,7 @@ def _log():  # type: ignore[no-untyped-def]
 
 def _begin() -> None:
     """Readies the interpreter for a reward or a program."""
+    posix.environ.pop(b"PYTHONHOME", None)  # it is for the interpreter; os has not read it yet
     sys.stdout = sys.__stdout__ = _log()  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _log()  # type: ignore[misc]
     _like_a_server()

@@ -142,13 +142,25 @@ ABSENT = {
 }
 
 
-# Packages that cannot be there, with the reason for those who import them.
+# Packages that cannot be there, with the reason for those who import them, and what does the same.
+NATIVE_CODE = "needs native code that the sandbox does not have"
+INSTEAD = {
+    "numpy": "Merit's own CPython includes it: see merit doctor",
+    "regex": "Merit's own CPython includes it: see merit doctor",
+    "pandas": "use csv, json or numpy",
+    "torch": "use numpy",
+    "scipy": "use numpy",
+    "jax": "use numpy",
+    "orjson": "use json",
+    "lxml": "use xml.etree or html.parser",
+    "pydantic_core": "use pydantic 1 or dataclasses",
+    "tiktoken": "have the data bring the counts of tokens",
+    "tokenizers": "have the data bring the counts of tokens",
+    "transformers": "have the data bring the counts of tokens",
+}
 FOREIGN = {
-    **dict.fromkeys(
-        "numpy pandas scipy sklearn torch jax tensorflow pyarrow transformers tokenizers tiktoken datasets pydantic_core lxml regex rpds "
-        "orjson matplotlib PIL cv2 nltk rouge_score sentencepiece vllm".split(),
-        "needs native code, and a reward has none",
-    ),
+    **dict.fromkeys("sklearn tensorflow pyarrow datasets rpds matplotlib PIL cv2 sentencepiece vllm".split(), NATIVE_CODE),
+    **{name: f"{NATIVE_CODE}; {instead}" for name, instead in INSTEAD.items()},
     **dict.fromkeys(
         "openai anthropic litellm aiohttp requests httpx websockets grpc e2b e2b_code_interpreter fireworks huggingface_hub langfuse mcp boto3 "
         "google wandb".split(),
@@ -165,12 +177,10 @@ GONE = frozenset(
 
 
 class _Absent:
-    """Finds the modules of ABSENT after all others, loads them, and notes what nobody has found."""
+    """Loads the modules of ABSENT, and after all other finders notes what nobody has found."""
 
     @staticmethod
     def find_spec(name, path=None, _target=None):  # type: ignore[no-untyped-def]
-        if name in ABSENT:
-            return _spec(name, _Absent)
         if "." not in name and name not in GONE or _native(name.rpartition(".")[2], path):
             refusals.note("package", name)
         return None
@@ -220,6 +230,8 @@ class _Replaced:
         if name in PATCHED and (spec := _path_finder().find_spec(name, path)):
             spec.loader = _Patched(spec.loader)
             return spec
+        if name in ABSENT:  # also where the half of it lies that is Python
+            return _spec(name, _Absent)
         return _spec(name, _Replaced, name in PACKAGES) if name in REPLACED else None
 
     @staticmethod

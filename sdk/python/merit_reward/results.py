@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 NAMES, METRIC, STEP = (frozenset(kind._defaults) for kind in (EvaluateResult, MetricResult, StepOutput))
 PLAIN = frozenset((float, int, bool, type(None)))  # the host reads these as they are
+FLAT = PLAIN | {str}
 RETURN = "return a number, an EvaluateResult, or a dict or a dataclass with a score"
 
 
@@ -47,7 +48,7 @@ def plain(result: "Any") -> "Any":
     kind = result.__class__
     if kind is EvaluateResult:
         said = result.__dict__
-        if "metrics" in said or "step_outputs" in said or "trajectory_info" in said or "score" in said and said["score"].__class__ not in PLAIN:
+        if "trajectory_info" in said or not FLAT.issuperset(map(type, said.values())):
             return _known(said)
         return said
     if kind is float or kind is int or kind is bool:
@@ -68,6 +69,7 @@ def plain(result: "Any") -> "Any":
 def _known(said: "Any") -> "dict[str, Any]":
     """The fields that Merit reads, with metrics and steps as dicts."""
     out = {k: said[k] for k in ("score", "is_score_valid", "reason", "error") if k in said}
+    _flatten(out)
     if "score" in out and out["score"].__class__ not in PLAIN:
         out["score"] = _scalar(out["score"], "the score")
     if len(out) == len(said):
@@ -77,22 +79,32 @@ def _known(said: "Any") -> "dict[str, Any]":
         out.update({k: None for k in said if k.__class__ is str and k not in out})
     if metrics:
         out["metrics"] = _metrics(metrics)
-    if steps:
+    if steps is not None and len(steps):
         out["step_outputs"] = [_step(s) for s in steps]
     return out
 
 
+def _flatten(out: "dict[str, Any]") -> None:
+    """Makes plain values of what is like them: the host would take a scalar of numpy for bytes."""
+    for key, kind in (("is_score_valid", bool), ("reason", str), ("error", str), ("step_index", int)):
+        value = out.get(key)
+        if value.__class__ not in FLAT and (kind is not str or isinstance(value, str)):
+            out[key] = kind(value)
+
+
 def _scalar(value: "Any", what: str) -> "Any":
     """A number as the host reads it; a text goes to the host, which names it."""
-    if value.__class__ in PLAIN or isinstance(value, str):
+    if value.__class__ in PLAIN:
         return value
+    if isinstance(value, str):
+        return str(value)
     if (n := number(value)) is None:
         raise TypeError(f"{what} is {type(value).__name__} {str(value)[:200]!r}; return a number")
     return float(n)
 
 
 def _metrics(metrics: "Any") -> "dict[str, Any]":
-    return {name: _metric(name, m) for name, m in metrics.items()}
+    return {str(name) if isinstance(name, str) else name: _metric(name, m) for name, m in metrics.items()}
 
 
 def _metric(name: str, metric: "Any") -> "Any":
@@ -101,10 +113,11 @@ def _metric(name: str, metric: "Any") -> "Any":
     if metric.__class__ is MetricResult:
         said = metric.__dict__
     elif (n := number(metric)) is not None:
-        return n
+        return n if n.__class__ in PLAIN else float(n)
     elif (said := fields(metric)) is None:
         raise TypeError(f"the metric {name!r} is {type(metric).__name__} {str(metric)[:200]!r}; return a number")
     out = {f: said[f] for f in ("score", "is_score_valid", "reason") if f in said}
+    _flatten(out)
     if len(out) < len(said):
         check_names("a metric", said, METRIC)
     if "score" in out and out["score"].__class__ not in PLAIN:
@@ -115,6 +128,7 @@ def _metric(name: str, metric: "Any") -> "Any":
 def _step(step: "Any") -> "dict[str, Any]":
     said = step.__dict__ if step.__class__ is StepOutput else fields(step) or {}
     out = {k: said[k] for k in ("step_index", "base_reward", "reason") if k in said}
+    _flatten(out)
     if len(out) < len(said):
         check_names("a step output", said, STEP)
     if "base_reward" in out and out["base_reward"].__class__ not in PLAIN:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from . import choosing, functions, refusals, shapes
+from . import absent, choosing, functions, refusals, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
 from .models import Message, Record, Rollout
 from .results import plain
@@ -323,6 +323,14 @@ def _reason(error: BaseException) -> None:
     if isinstance(error, ModuleNotFoundError) and error.msg == f"No module named {error.name!r}":
         if why := FOREIGN.get(str(error.name).partition(".")[0]):
             error.msg += f": it {why}"
+        elif absent._native(str(error.name).rpartition(".")[2], _folders(str(error.name))):
+            error.msg += ": it is native code for another platform, and the sandbox runs packages in pure Python"
+
+
+def _folders(name: str) -> "Any":
+    """Where a module is looked for."""
+    package = name.rpartition(".")[0]
+    return getattr(sys.modules.get(package), "__path__", ()) if package else sys.path
 
 
 def _shorten(tb: "Any") -> None:

@@ -101,6 +101,25 @@ class Lock:
         return f"<{'locked' if self._held else 'unlocked'} _thread.lock object>"
 
 
+class Handle:
+    """``_thread._ThreadHandle`` of Python 3.13: by what ``threading.Thread`` joins a thread that it has started."""
+
+    __slots__ = ("ident", "_ended")
+
+    def __init__(self, ident: "int | None" = None, ended: "Lock | None" = None) -> None:
+        self.ident, self._ended = ident, ended
+
+    def join(self, timeout: "float | None" = None) -> None:
+        if self._ended is not None and self._ended.acquire(True, -1 if timeout is None else timeout):
+            self._ended.release()
+
+    def is_done(self) -> bool:
+        return self._ended is not None and not self._ended.locked()
+
+    def _set_done(self) -> None:
+        self._ended = Lock()
+
+
 class _Run:
     """One thread: what it calls, and the lock that is held until it ends."""
 
@@ -213,7 +232,7 @@ def _park(lock: Lock) -> None:
 
 # Instructions that do nothing but fetch what is called.
 FETCHING = frozenset((
-    "RESUME", "NOP", "CACHE", "COPY_FREE_VARS", "PUSH_NULL", "KW_NAMES", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "LOAD_CONST", "EXTENDED_ARG",
+    "RESUME", "NOP", "CACHE", "COPY_FREE_VARS", "PUSH_NULL", "KW_NAMES", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "LOAD_CONST", "EXTENDED_ARG",
 ))
 
 
@@ -250,12 +269,21 @@ def _repeatable(frame: "Any") -> bool:
 
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
     every = [*dis.get_instructions(code)]
-    if any(i.opname == "LOAD_FAST_CHECK" or i.opname in ("STORE_FAST", "DELETE_FAST") and i.argval in given for i in every):
+    if any(i.opname == "LOAD_FAST_CHECK" or not _stored(i).isdisjoint(given) for i in every):
         return False
     reached = [i for i in every if i.offset <= frame.f_lasti]  # the last is the call that waits
     before = [i.opname for i in reached[:-1] if i.opname not in FETCHING]
     iterates = [i.argval for i in every if i.opname == "LOAD_GLOBAL"][:1] == ["iter"] and "iter" not in frame.f_globals
     return not before or iterates and before == ["CALL", "GET_ITER"]  # for item in iter(q.get, None)
+
+
+def _stored(i: "Any") -> "set[str]":
+    """The variables that an instruction sets or deletes."""
+    if i.opname in ("STORE_FAST", "DELETE_FAST"):
+        return {i.argval}
+    if i.opname == "STORE_FAST_LOAD_FAST":
+        return {i.argval[0]}
+    return {*i.argval} if i.opname == "STORE_FAST_STORE_FAST" else set()
 
 
 def _watch_conditions() -> None:
@@ -313,10 +341,15 @@ def setitimer(_which: int, seconds: float, _interval: float = 0.0) -> "tuple[flo
 
 def forget(thread: "Any") -> None:
     """Ends a thread that was put off or waits for ever."""
-    lock = thread._tstate_lock
+    lock = _ended(thread)
     if lock is not None:
         lock._held = False
         _put_off[:] = [r for r in _put_off if r.ended is not lock]
+
+
+def _ended(thread: "Any") -> "Lock | None":
+    """The lock that is held until a thread ends; None if it has not been started."""
+    return thread._handle._ended if hasattr(thread, "_handle") else thread._tstate_lock  # type: ignore[no-any-return]
 
 
 def in_order(module: "Any") -> None:
@@ -362,20 +395,33 @@ def drop() -> None:
     _alarm.clear()
 
 
-def start_new_thread(function: "Callable[..., Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any] | None" = None) -> int:
+def start_new_thread(
+    function: "Callable[..., Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any] | None" = None, handle: "Handle | None" = None
+) -> int:
     if not callable(function):
         raise TypeError("first arg must be callable")
     run = _Run(function, args, kwargs or {})
+    if handle is not None:
+        handle.ident, handle._ended = run.ident, run.ended
     PENDING["threads"] = finish
     thread, threading = getattr(function, "__self__", None), sys.modules.get("threading")
     if threading is None or not isinstance(thread, threading.Thread) or not _waits(run, thread, threading):
         run()
         return run.ident
     run.daemon = thread.daemon
-    thread._ident, thread._tstate_lock = run.ident, run.ended  # type: ignore[attr-defined]
+    thread._ident = run.ident  # type: ignore[attr-defined]
+    if handle is None:
+        thread._tstate_lock = run.ended  # type: ignore[attr-defined]
     thread._started.set()  # type: ignore[attr-defined]
     _put_off.append(run)
     return run.ident
+
+
+def _start_joinable_thread(function: "Callable[..., Any]", handle: "Handle | None" = None, daemon: bool = True) -> Handle:
+    """How ``threading.Thread`` of Python 3.13 starts."""
+    handle = Handle() if handle is None else handle
+    start_new_thread(function, (), handle=handle)
+    return handle
 
 
 def run_as(thread: "Any", function: "Callable[..., Any]", *args: "Any") -> None:
@@ -542,5 +588,8 @@ def install() -> None:
     _thread.allocate_lock = _thread.allocate = _thread.LockType = Lock  # type: ignore[assignment, misc]
     _thread.start_new_thread = _thread.start_new = start_new_thread  # type: ignore[assignment]
     _thread._set_sentinel, _thread.get_ident, _thread._local = _set_sentinel, get_ident, local  # type: ignore[attr-defined, assignment]
+    if hasattr(_thread, "start_joinable_thread"):
+        _thread.start_joinable_thread, _thread._ThreadHandle, _thread._make_thread_handle = _start_joinable_thread, Handle, Handle  # type: ignore[attr-defined]
+        _thread._get_main_thread_ident = lambda: _main  # type: ignore[attr-defined]
     time.sleep = sleep  # type: ignore[assignment]
     sys.modules["_queue"] = None  # type: ignore[assignment]  # its queue would wait in C

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import base
+from ..results import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _column(results: "Any", members: int) -> "Any":
         return results
     rewards = results.get("rewards")
     rewards = results["scores"] if rewards is None else rewards
-    rewards = [rewards] if isinstance(rewards, (int, float)) else list(rewards)
-    logs = {k: v if isinstance(v, (list, tuple)) else [v] * members for k, v in (results.get("extra_logs") or {}).items()}
+    rewards = [rewards] if number(rewards) is not None else list(rewards)
+    logs = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in (results.get("extra_logs") or {}).items()}
+    logs = {k: v if isinstance(v, (list, tuple)) else [v] * members for k, v in logs.items()}
     return [{"score": r, **{k: v[i] for k, v in logs.items() if len(v) == members}} for i, r in enumerate(rewards)]

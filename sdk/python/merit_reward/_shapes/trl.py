@@ -126,7 +126,7 @@ class Log:
 
     def of(self, i: int, members: int) -> "dict[str, float]":
         """The metrics of a member: TRL's mean of what was logged under one name, and the numbers among its own values."""
-        own = {k: v[i] for k, v in self.extras.items() if len(v) == members and isinstance(v[i], (int, float))}
+        own = {k: v[i] for k, v in self.extras.items() if len(v) == members and number(v[i]) is not None}
         return {**own, **{k: sum(v) / len(v) for k, v in self.metrics.items()}}
 
 
