@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )
 
@@ -87,7 +88,8 @@ var hostilePython = []hostileScript{
 	{"an EvaluateResult that is none", "class X:\n    __class__ = property(lambda self: merit_reward.EvaluateResult)\n    def __init__(self): self.score = X\n  return X()", reward.GuestError, "return a number"},
 	{"a dict that has everything", "class X(dict):\n    __contains__ = lambda self, k: True\n    __getitem__ = lambda self, k: X()\n  return X()", reward.GuestError, ""},
 	{"equal to all", "class X(str):\n    __eq__ = lambda self, o: True\n    __hash__ = lambda self: 1 // 0\n  return {X('score'): 1, 'score': 0.25}", reward.GuestError, "ZeroDivisionError"},
-	{"reason that is not text", "class X(str): pass\n  return {'score': 1, 'reason': X('x')}", reward.GuestError, "unmarshallable"},
+	{"reason that is not text", "return {'score': 1, 'reason': object()}", reward.GuestError, "unmarshallable"},
+	{"reason in a class of text", "class X(str): pass\n  return {'score': 0.25, 'reason': X('x')}", reward.Scored, ""},
 	{"reason not UTF-8", "return {'score': 1, 'reason': b'\\xff'}", reward.ABIViolation, "UTF-8"},
 	{"huge int", "return 10 ** 400", reward.ABIViolation, "finite"},
 	{"int that takes for ever", "return 9 ** 9 ** 9", reward.OutOfFuel, ""},
@@ -117,11 +119,20 @@ var hostilePython = []hostileScript{
 	{"error that shows itself for ever", "class E(Exception):\n    def __str__(self):\n      while True: pass\n  raise E()", reward.OutOfFuel, ""},
 	{"error in a circle", "e = ValueError('x')\n  e.__cause__ = e.__context__ = e\n  raise e", reward.GuestError, "ValueError"},
 	{"error of many errors", "e = ValueError('x')\n  for i in range(200): e = ExceptionGroup('x', [e])\n  raise e", reward.GuestError, "ExceptionGroup"},
-	{"error of too many errors", "e = ValueError('x')\n  for i in range(5000): e = ExceptionGroup('x', [e])\n  raise e", reward.OutOfFuel, ""},
+	{"error of too many errors", "e = ValueError('x')\n  for i in range(5000): e = ExceptionGroup('x', [e])\n  raise e", tooManyErrors(), ""},
 	{"generator of a result", "return (x for x in [1])", reward.GuestError, "generator"},
 	{"exit in the last moment", "sys.stdout.write = lambda t: os._exit(0)\n  print('x')\n  return 1", reward.ABIViolation, "exited"},
 	{"reads the input again", "os.read(0, 100)\n  sys.stdin and sys.stdin.read()\n  return 0.25", reward.Scored, ""},
 	{"answers as another trajectory", "rollout['id'] = 'fine'\n  rollout.id = 'fine'\n  return 0.25", reward.Scored, ""},
+}
+
+// tooManyErrors is the outcome of a traceback of 5,000 nested errors: Merit's own CPython can
+// show it, and npm's runs out of fuel.
+func tooManyErrors() reward.Outcome {
+	if interpreter.Python().Package == "" {
+		return reward.GuestError
+	}
+	return reward.OutOfFuel
 }
 
 // Promise: hostile Python ends in a typed outcome, with the same fuel every

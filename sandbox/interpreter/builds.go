@@ -73,7 +73,8 @@ func (i Interpreter) Builds() []Interpreter {
 }
 
 // In returns the build of i's language that scripts run on if interpreters are in a folder:
-// the best one that the folder contains or that was shipped, or else the best one.
+// the best one that the folder contains or that was shipped, or else the one that Install
+// fetches.
 func (i Interpreter) In(folder string) Interpreter {
 	builds := i.Builds()
 	for _, b := range builds {
@@ -81,7 +82,7 @@ func (i Interpreter) In(folder string) Interpreter {
 			return b
 		}
 	}
-	return builds[0]
+	return builds[len(builds)-1]
 }
 
 // Python returns the build of CPython in use: that In returns for Folder.

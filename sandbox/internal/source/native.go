@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// native refuses a package with code for another platform where the interpreter has the same
-// package: Python would import the wrong one. Code of other packages is no reason to refuse a
-// reward, because many do without it.
+// native refuses a package with code for another platform if the interpreter includes that
+// package: Python would import the wrong one. Native code of other packages is allowed,
+// because many packages work without theirs.
 func (s *Script) native(at string) error {
 	by := s.Language.Interpreter()
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
