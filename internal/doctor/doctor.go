@@ -150,7 +150,7 @@ func packages(i interpreter.Interpreter) string {
 // packagesFound reports whether the installed build includes them.
 func packagesFound(i interpreter.Interpreter) (State, string, string) {
 	if i.Lacks() != "" {
-		return Missing, "not part of " + i.Title + " of npm", "use a release of Merit, or in a checkout run make interpreter"
+		return Missing, "not part of " + i.Title + " of npm", "in a checkout of Merit, run make interpreter"
 	}
 	return OK, "part of " + i.Title, ""
 }

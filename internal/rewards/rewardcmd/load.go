@@ -86,7 +86,7 @@ func importable(problem string) string {
 	i := interpreter.Python()
 	for _, e := range i.Builds()[0].Includes {
 		if i.Lacks() != "" && strings.Contains(problem, "No module named '"+e.Name) {
-			return fmt.Sprintf("%s of npm lacks %s; a release of Merit contains an interpreter that has it, and make interpreter builds it in a checkout", i.Title, e.Name)
+			return fmt.Sprintf("%s of npm lacks %s; in a checkout of Merit, make interpreter builds and installs %s, which has it", i.Title, e.Name, i.Builds()[0].Title)
 		}
 	}
 	return "import the standard library, the packages that merit version lists for python, or pure-Python packages in the folder of reward.py; other native code does not run in the sandbox"

@@ -39,6 +39,8 @@ def _begin() -> None:
     posix.environ.pop(b"PYTHONHOME", None)  # it is for the interpreter; os has not read it yet
     sys.stdout = sys.__stdout__ = _log()  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _log()  # type: ignore[misc]
+    if colors := sys.modules.get("_colorize"):  # of Python 3.13: the log is no terminal
+        colors.COLORIZE = False
     _like_a_server()
     absent.install()
 
