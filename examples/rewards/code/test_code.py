@@ -41,7 +41,7 @@ def test_livecodebench():
     assert len(made) >= 200
     assert [{k: v for k, v in c.items() if k != "expected"} for c in cases] == made
     results = [json.loads(line) for line in (HERE / "fixtures/livecodebench.expected.jsonl").read_text().splitlines()]
-    differ = {c["id"] for c, r in zip(cases, results, strict=True) if c["expected"] != r["score"]}
+    differ = {c["id"] for c, r in zip(cases, results) if c["expected"] != r["score"]}
     right = {c["id"] for c in cases if c["expected"] == 1.0}
     assert [name for name in differ if not livecodebench.difference(name)] == []
     assert len(right) > 80 and len(cases) - len(right) > 80
@@ -51,11 +51,17 @@ def test_livecodebench():
 
 
 def test_every_form_of_row(merit_reward):
-    """Rows of data sets as they are: right solutions pass, wrong ones fail, and what is not understood is named."""
+    """Rows of data sets as they are: right solutions pass, wrong ones fail, attacks do not pass, and what is not understood is named."""
     solves = merit_reward("reward.py", {"fuel": 50_000_000})
-    for line in (HERE / "fixtures/problems.jsonl").read_text().splitlines():
-        case = json.loads(line)
+    cases = [json.loads(line) for line in (HERE / "fixtures/problems.jsonl").read_text().splitlines()]
+    results = [json.loads(line) for line in (HERE / "fixtures/problems.expected.jsonl").read_text().splitlines()]
+    for case, golden in zip(cases, results):
+        expected, says = case["expected"], case["says"]
+        assert (golden["score"], says in golden["reason"]) == (expected, True), case["id"]
+        if case["id"].startswith("attack"):
+            continue  # natively memory and output have other limits
+        about = case.pop("metadata", {})
         columns = {k: v for k, v in case.items() if k not in ("id", "messages", "expected", "says")}
-        result = solves(case["messages"], **columns)
-        assert result.score == case["expected"] if case["expected"] is not None else result.outcome == "invalid", case["id"]
-        assert case.get("says", "") in result.reason, case["id"]
+        result = solves(case["messages"], metadata=json.loads(about) if isinstance(about, str) else about, **columns)
+        assert (result.outcome == "invalid") if expected is None else (result.score == expected), case["id"]
+        assert says in result.reason, case["id"]
