@@ -132,7 +132,7 @@ def _copy(args: "list[Any]") -> "list[Any]":
 
 
 def _shown(value: "Any") -> str:
-    return repr(value)[:MAX_SHOWN]
+    return "an iterator" if hasattr(type(value), "__next__") else repr(value)[:MAX_SHOWN]
 
 
 class Exchange:
