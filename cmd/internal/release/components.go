@@ -12,6 +12,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/uuid"
 
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
@@ -49,7 +50,11 @@ func (r *release) components(c contents, archive, wheel string) error {
 		part(cdx.Component{BOMRef: b.name, Type: cdx.ComponentTypeApplication, Name: b.name, Version: r.version, Hashes: sha256Hash(b.sha256), Licenses: expression("Apache-2.0")}, of...)
 	}
 	for _, i := range interpreter.All() {
-		part(interpreterComponent(i))
+		described, err := r.interpreterComponent(i)
+		if err != nil {
+			return err
+		}
+		part(described)
 	}
 	sum, err := digest(wheel)
 	if err != nil {
@@ -73,16 +78,46 @@ func (r *release) components(c contents, archive, wheel string) error {
 	return write(strings.TrimSuffix(archive, ".tar.gz")+".cdx.json", out.Bytes())
 }
 
-// interpreterComponent describes the file of an interpreter: that of the npm package without debug
-// sections, and CPython promoted (sandbox/internal/fuel).
-func interpreterComponent(i interpreter.Interpreter) cdx.Component {
+// interpreterComponent describes the file of an interpreter: Merit's own build with its parts, or
+// that of an npm package without debug sections, and CPython promoted (sandbox/internal/fuel).
+func (r *release) interpreterComponent(i interpreter.Interpreter) (cdx.Component, error) {
+	if i.Package == "" {
+		return r.ownInterpreter(i)
+	}
 	name, version := i.Package[:strings.LastIndexByte(i.Package, '@')], i.Package[strings.LastIndexByte(i.Package, '@')+1:]
 	return cdx.Component{
 		BOMRef: i.Name, Type: cdx.ComponentTypeApplication, Name: i.Title, Version: version, Hashes: sha256Hash(i.Digest),
 		PackageURL: "pkg:npm/" + strings.ReplaceAll(name, "@", "%40") + "@" + version,
 		Licenses:   expression(strings.ReplaceAll(i.License, " and ", " AND ")),
 		Properties: &[]cdx.Property{{Name: "merit:package-file", Value: i.File}, {Name: "merit:package-file-sha256", Value: i.Fetched}},
+	}, nil
+}
+
+// ownInterpreter describes the interpreter that make interpreter builds, with what it is linked
+// from.
+func (r *release) ownInterpreter(i interpreter.Interpreter) (cdx.Component, error) {
+	version := strings.TrimPrefix(i.Title, "CPython ")
+	c := cdx.Component{
+		BOMRef: i.Name, Type: cdx.ComponentTypeApplication, Name: i.Title, Version: version, Hashes: sha256Hash(i.Digest),
+		PackageURL: "pkg:generic/cpython@" + version, Licenses: expression(i.License), Components: &[]cdx.Component{},
 	}
+	text, err := os.ReadFile(filepath.Join(r.source.dir, "sandbox", "interpreter", "build", "components.json"))
+	if err != nil {
+		return c, err
+	}
+	var parts []struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		License string `json:"license"`
+		What    string `json:"what"`
+	}
+	if err := strictjson.UnmarshalKnown(text, &parts); err != nil {
+		return c, err
+	}
+	for _, p := range parts {
+		*c.Components = append(*c.Components, cdx.Component{Type: cdx.ComponentTypeLibrary, Name: p.Name, Version: p.Version, Description: p.What, Licenses: expression(p.License)})
+	}
+	return c, nil
 }
 
 var wheelName = regexp.MustCompile(`^merit_rl-([^-]+)-`)
@@ -119,7 +154,7 @@ func expression(spdx string) *cdx.Licenses {
 	if spdx == "" {
 		return nil
 	}
-	if strings.Contains(spdx, " AND ") {
+	if strings.Contains(spdx, " ") {
 		return &cdx.Licenses{{Expression: spdx}}
 	}
 	return &cdx.Licenses{{License: &cdx.License{ID: spdx}}}
