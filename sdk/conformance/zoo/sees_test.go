@@ -13,8 +13,7 @@ import (
 // the columns.
 func TestEveryLanguageSeesTheSame(t *testing.T) {
 	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
-	merit, err := program()
-	require.NoError(t, err)
+	merit := testneeds.Merit(t)
 	rows := filepath.Join("sees", "rows.jsonl")
 	want := evaluated(t, merit, filepath.Join("sees", "sees.py"), rows)
 	require.Len(t, want, 6)

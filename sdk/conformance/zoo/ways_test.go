@@ -453,8 +453,7 @@ def digest(*seen):
 func TestNativeRows(t *testing.T) {
 	testneeds.Slow(t, "compares hundreds of rewards with how they run natively")
 	testneeds.File(t, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
-	merit, err := program()
-	require.NoError(t, err)
+	merit := testneeds.Merit(t)
 	data, err := filepath.Abs("ways/native.jsonl")
 	require.NoError(t, err)
 	for name, reward := range seen {
@@ -488,8 +487,7 @@ func TestWays(t *testing.T) {
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}
-	merit, err := program()
-	require.NoError(t, err)
+	merit := testneeds.Merit(t)
 	rows := hundred(t)
 	var plain, texts []row
 	for _, r := range rows {

@@ -164,27 +164,9 @@ func packages(t *testing.T) string {
 	return testneeds.File(t, "run: go run ./examples/rewards -install", folder)
 }
 
-// program builds merit once, unless MERIT_BINARY names one.
-var program = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("MERIT_BINARY"); path != "" {
-		return path, nil
-	}
-	folder, err := os.MkdirTemp("", "zoo")
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-o", filepath.Join(folder, "merit"), "./cmd/merit")
-	cmd.Dir = testneeds.Root()
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, text)
-	}
-	return filepath.Join(folder, "merit"), nil
-})
-
 // sandboxed runs merit eval, and returns what it wrote and what it said.
 func (s specimen) sandboxed(t *testing.T) (rows []said, text string) {
-	merit, err := program()
-	require.NoError(t, err)
+	merit := testneeds.Merit(t)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	args := []string{"eval", "--reward", s.reward(t), "--data", s.rows(), "--out", out, "--timeout", "5m"}
 	if s.With != nil {
