@@ -160,8 +160,8 @@ func nameOf(spec string) string {
 	if end < 0 {
 		end = len(spec)
 	}
-	name := strings.Trim(spec[:end], "-_.")
-	if name != spec[:end] {
+	name, rest := spec[:end], strings.TrimLeft(spec[end:], " ")
+	if name != strings.Trim(name, "-_.") || rest != "" && !strings.ContainsRune("=<>!~[;@", rune(rest[0])) {
 		return ""
 	}
 	return normal(name)

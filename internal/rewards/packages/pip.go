@@ -29,13 +29,22 @@ func (p pip) run(args ...string) ([]byte, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Missing, Where: p.python + " -m pip", What: strings.Join(lines[max(0, len(lines)-3):], "; "),
+			Boundary: fault.Data, Kind: fault.Missing, Where: p.python + " -m pip", What: lastError(said.String()),
 			Hint: "check the name and the version, and that pip (23 or later) reaches its index", Err: err,
 		}
 	}
 	return out.Bytes(), nil
+}
+
+// lastError is the last error that pip reported: earlier ones list every version of a package.
+func lastError(said string) string {
+	const mark = "ERROR: "
+	if at := strings.LastIndex(said, mark); at >= 0 {
+		said = said[at+len(mark):]
+	}
+	said, _, _ = strings.Cut(strings.TrimSpace(said), "\n")
+	return said
 }
 
 // choice is a package that pip has chosen.

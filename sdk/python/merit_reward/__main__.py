@@ -22,6 +22,7 @@ def main(reference: str, data: str, given: str = "{}") -> None:
     path, _, function = reference.rpartition(":") if ".py:" in reference else (reference, "", "")
     path, data = os.path.abspath(path), os.path.abspath(data)
     sys.path.insert(0, os.path.dirname(path))
+    sys.path.append(os.path.join(os.path.dirname(path), "packages"))  # where merit reward add puts them
     os.chdir(os.path.dirname(path))  # as in the sandbox: files that a reward opens lie beside it
     module = runner.load(path, os.path.splitext(os.path.basename(path))[0])
     reward = runner.find(module, function, json.loads(given))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"sync"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -84,7 +85,20 @@ func (l *Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 		files[withFile], with = e.Bytes(), "/"+withFile
 	}
 	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with, s.Batch)
+	if hasPackages(s.Files) {
+		boot = packagesCode + boot
+	}
 	return python{taken(s.With)}, l.process(boot, files)
+}
+
+// hasPackages reports whether files contain those that merit reward add has added.
+func hasPackages(files map[string][]byte) bool {
+	for name := range files {
+		if strings.HasPrefix(name, packagesFolder+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // Play implements source.Language. merit_plugin._guest takes the place of the module that
@@ -143,14 +157,16 @@ const (
 )
 
 const (
-	ownFolder    = "merit" // the folder of merit_reward, below "/"
-	rewardFolder = "reward"
-	withFile     = ownFolder + "/with" // the parameters, as a dict of marshal
-	askModule    = "merit_reward.ask"
-	askFile      = "merit_reward/ask.py"
-	pathCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox."
-	bootCode     = pathCode + "boot(%q, %q, %q, %q)"
-	programCode  = pathCode + "boot_program()"
+	ownFolder      = "merit" // the folder of merit_reward, below "/"
+	rewardFolder   = "reward"
+	withFile       = ownFolder + "/with" // the parameters, as a dict of marshal
+	packagesFolder = "packages"          // of a reward
+	packagesCode   = "import sys; sys.path.append('/" + rewardFolder + "/" + packagesFolder + "')\n"
+	askModule      = "merit_reward.ask"
+	askFile        = "merit_reward/ask.py"
+	pathCode       = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox."
+	bootCode       = pathCode + "boot(%q, %q, %q, %q)"
+	programCode    = pathCode + "boot_program()"
 
 	environmentFolder = "environment"
 	playCode          = pathCode + "_begin()\nfrom merit_plugin import _process; _process.boot(%q, %q)"
