@@ -115,27 +115,35 @@ func (p pip) fetch(c choice, into string) (Package, error) {
 		return one, nil
 	}
 	folder := filepath.Join(p.scratch, "archives", c.name)
-	exactly := c.name + "==" + c.version
-	pure := strings.HasSuffix(c.archive, "-none-any.whl")
 	var err error
-	switch {
-	case strings.HasSuffix(c.archive, ".whl") && (pure || slices.Contains(optional, c.name)):
-		one.From = wheel
-		if !pure {
-			one.From = withoutSo
-		}
-		_, err = p.run("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, "--", exactly)
-	case strings.HasSuffix(c.archive, ".whl"):
-		err = native(c.name, instead[c.name])
-	default:
-		one.From = source
-		_, err = p.run("wheel", "--quiet", "--no-deps", "--wheel-dir", folder, "--", exactly)
-	}
-	if err != nil {
+	if one.From, err = p.archive(c, folder); err != nil {
 		return one, err
 	}
 	one.Digest, err = unpackOnly(folder, into, one.From == withoutSo)
 	return one, err
+}
+
+// archive downloads the wheel of a package: the one that pip has chosen if any machine can
+// use it, or else another of the same version. A wheel is built only where there is none.
+func (p pip) archive(c choice, folder string) (from string, err error) {
+	exactly := c.name + "==" + c.version
+	get := []string{"download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder}
+	switch {
+	case strings.HasSuffix(c.archive, "-none-any.whl"):
+		_, err = p.run(append(get, "--", exactly)...)
+		return wheel, err
+	case !strings.HasSuffix(c.archive, ".whl"):
+		_, err = p.run("wheel", "--quiet", "--no-deps", "--wheel-dir", folder, "--", exactly)
+		return source, err
+	}
+	if _, err := p.run(slices.Concat(get, []string{"--platform", "any", "--implementation", "py", "--abi", "none", "--", exactly})...); err == nil {
+		return wheel, nil
+	}
+	if slices.Contains(optional, c.name) {
+		_, err = p.run(append(get, "--", exactly)...)
+		return withoutSo, err
+	}
+	return "", native(c.name, instead[c.name])
 }
 
 // check compares a package with the digest in requirements.txt, if that names its version.

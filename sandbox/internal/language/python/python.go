@@ -144,7 +144,7 @@ func (l *Language) process(code string, files map[string][]byte) engine.Process 
 		Files: engine.NewFiles(files),
 	}
 	if l.library != nil {
-		p.Env = append(p.Env, "PYTHONHOME="+home)
+		p.Env = append(p.Env, "PYTHONHOME="+home, "HOME=/") // nltk does not load without a home
 		p.Files.Share(libraryFile, l.library)
 	}
 	return p
