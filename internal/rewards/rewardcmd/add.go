@@ -29,7 +29,7 @@ func newAddCmd(h *console.Host) *cobra.Command {
 			"they need. Merit unpacks them into the folder packages beside reward.py, where the reward imports\n" +
 			"them from, and writes the versions and digests to requirements.txt. Packages that the interpreter\n" +
 			"includes are not copied. Without a PACKAGE, it installs what requirements.txt lists.",
-		Example: "  merit reward add sympy networkx\n  merit reward add --reward checker \"sqlglot<31\"",
+		Example: "  merit reward add sympy networkx\n  merit reward add --reward checker sqlglot==30.30.0",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    o.run,
 	})
