@@ -133,19 +133,16 @@ def _resource(name: str):  # type: ignore[no-untyped-def]
 
 # module: why it is not there, and what of it is there all the same
 ABSENT = {
-    "_bz2": (NATIVE, None),
-    "_pyrepl": (NATIVE, None),
-    "_pyrepl.pager": (NATIVE, None),
     "ctypes": (NATIVE, _ctypes),
     "ctypes.util": (NATIVE, _ctypes_util),
     "ctypes.wintypes": (NATIVE, None),
     "mmap": (MAPPINGS, None),
     "resource": (NATIVE, _resource),
-    "sqlite3": (NATIVE, None),
     "ssl": (NETWORK, _ssl),
 }
-for _name in sys.builtin_module_names:  # one build has _bz2, another has not
-    ABSENT.pop(_name, None)
+for _module, _names in {"_bz2": ["_bz2"], "_sqlite3": ["sqlite3"], "_pyrepl": ["_pyrepl", "_pyrepl.pager"]}.items():
+    if _module not in sys.builtin_module_names:  # only one of the two builds has the first two
+        ABSENT.update(dict.fromkeys(_names, (NATIVE, None)))
 
 
 # Packages that cannot be there, with the reason for those who import them, and what does the same.
