@@ -189,7 +189,7 @@ func merged(before []requirement, wanted []string) []string {
 
 func written(all []Package) string {
 	var b strings.Builder
-	b.WriteString("# Written by merit reward add. Digests are of the archives in " + Folder + ".\n")
+	b.WriteString("# Written by merit reward add. Each digest belongs to the archive of a package in " + Folder + ".\n")
 	for _, p := range all {
 		mark := digestMark + p.Digest
 		if p.From == BuiltIn {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // pip is the user's pip. Its settings, such as another index, are the user's.
@@ -90,7 +90,7 @@ func choices(report []byte, builtIn map[string]string) (all []choice, err error)
 			} `json:"download_info"`
 		} `json:"install"`
 	}
-	if err := json.Unmarshal(report, &r); err != nil {
+	if err := strictjson.Unmarshal(report, &r); err != nil {
 		return nil, fmt.Errorf("pip's report: %w", err)
 	}
 	for _, i := range r.Install {

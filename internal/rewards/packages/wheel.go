@@ -55,8 +55,8 @@ func unpackOnly(folder, into string, withoutNative bool) (digest string, err err
 	return fmt.Sprintf("%x", sha256.Sum256(data)), nil
 }
 
-// placeOf returns where a file of a wheel belongs, and whether it is of use in the sandbox:
-// programs, headers and the lists of what was installed are not.
+// placeOf returns where a file of a wheel belongs, and whether the sandbox can use it:
+// programs, headers and lists of installed files are left out.
 func placeOf(name string) (string, bool) {
 	if strings.HasSuffix(name, "/") || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return "", false

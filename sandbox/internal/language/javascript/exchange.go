@@ -18,7 +18,7 @@ import (
 
 // A request is what a reward gets: JSON as in Merit's files, apart from long texts of
 // messages. QuickJS reads JSON one character at a time, for 60 units each, but copies a
-// text that is a string of its own. So these texts follow the JSON, which says where they
+// text that is a separate string. So these texts follow the JSON, which says where they
 // belong: {"members": […], "texts": [[member, message], …]}.
 type request struct {
 	json  string
