@@ -84,7 +84,10 @@ func (p pip) resolve(wanted []string, builtIn map[string]string) ([]choice, erro
 func choices(report []byte, builtIn map[string]string) (all []choice, err error) {
 	var r struct {
 		Install []struct {
-			Metadata struct{ Name, Version string } `json:"metadata"`
+			Metadata struct {
+				Name    string `json:"name"`
+				Version string `json:"version"`
+			} `json:"metadata"`
 			Download struct {
 				URL string `json:"url"`
 			} `json:"download_info"`
@@ -95,8 +98,8 @@ func choices(report []byte, builtIn map[string]string) (all []choice, err error)
 	}
 	for _, i := range r.Install {
 		where, err := url.Parse(i.Download.URL)
-		if err != nil {
-			return nil, fmt.Errorf("pip's report: %w", err)
+		if err != nil || i.Metadata.Name == "" || i.Metadata.Version == "" {
+			return nil, fmt.Errorf("pip's report has a package without a name, a version or an address: %q %q: %w", i.Metadata.Name, i.Metadata.Version, err)
 		}
 		name := normal(i.Metadata.Name)
 		all = append(all, choice{name: name, version: i.Metadata.Version, archive: path.Base(where.Path), builtIn: builtIn[name] == i.Metadata.Version})
