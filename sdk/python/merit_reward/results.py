@@ -69,7 +69,8 @@ def plain(result: "Any") -> "Any":
 def _known(said: "Any") -> "dict[str, Any]":
     """The fields that Merit reads, with metrics and steps as dicts."""
     out = {k: said[k] for k in ("score", "is_score_valid", "reason", "error") if k in said}
-    _flatten(out)
+    if not FLAT.issuperset(map(type, out.values())):
+        _flatten(out)
     if "score" in out and out["score"].__class__ not in PLAIN:
         out["score"] = _scalar(out["score"], "the score")
     if len(out) == len(said):
@@ -104,7 +105,7 @@ def _scalar(value: "Any", what: str) -> "Any":
 
 
 def _metrics(metrics: "Any") -> "dict[str, Any]":
-    return {str(name) if isinstance(name, str) else name: _metric(name, m) for name, m in metrics.items()}
+    return {name if name.__class__ is str or not isinstance(name, str) else str(name): _metric(name, m) for name, m in metrics.items()}
 
 
 def _metric(name: str, metric: "Any") -> "Any":
@@ -117,7 +118,8 @@ def _metric(name: str, metric: "Any") -> "Any":
     elif (said := fields(metric)) is None:
         raise TypeError(f"the metric {name!r} is {type(metric).__name__} {str(metric)[:200]!r}; return a number")
     out = {f: said[f] for f in ("score", "is_score_valid", "reason") if f in said}
-    _flatten(out)
+    if not FLAT.issuperset(map(type, out.values())):
+        _flatten(out)
     if len(out) < len(said):
         check_names("a metric", said, METRIC)
     if "score" in out and out["score"].__class__ not in PLAIN:
@@ -128,7 +130,8 @@ def _metric(name: str, metric: "Any") -> "Any":
 def _step(step: "Any") -> "dict[str, Any]":
     said = step.__dict__ if step.__class__ is StepOutput else fields(step) or {}
     out = {k: said[k] for k in ("step_index", "base_reward", "reason") if k in said}
-    _flatten(out)
+    if not FLAT.issuperset(map(type, out.values())):
+        _flatten(out)
     if len(out) < len(said):
         check_names("a step output", said, STEP)
     if "base_reward" in out and out["base_reward"].__class__ not in PLAIN:
