@@ -38,7 +38,7 @@ var hostilePython = []hostileScript{
 	{"leave the root", "os.listdir('/../../..')", reward.GuestError, "Error"},
 	{"write", "open('/reward/x', 'w')", reward.GuestError, "OSError"},
 	{"remove", "os.remove(__file__)", reward.GuestError, "OSError"},
-	{"environment", "assert dict(os.environ) == {'PYTHONHASHSEED': '0'}, os.environ\n  return 1", reward.Scored, ""},
+	{"environment", "assert set(os.environ.items()) - {('HOME', '/')} == {('PYTHONHASHSEED', '0')}, os.environ\n  return 1", reward.Scored, ""},
 	{"socket", "import socket\n  socket.create_connection(('127.0.0.1', 80))", reward.GuestError, "Error"},
 	{"subprocess", "import subprocess\n  subprocess.run(['id'])", reward.GuestError, "Error"},
 	{"thread", "import threading\n  threading.Thread(target=print).start()", reward.GuestError, "Error"},
