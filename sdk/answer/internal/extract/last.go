@@ -56,7 +56,7 @@ func lastMath(text string) (Candidate, int) {
 			continue
 		}
 		if c, ok := mathAt(text[i:]); ok && len(c.Text) > len(in) {
-			found, end = c, i+n
+			found = c
 			i += n
 			for skip := joint(text[i:]); skip > 0; skip = joint(text[i:]) {
 				_, m := span(text[i+skip:])

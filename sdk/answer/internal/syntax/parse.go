@@ -72,9 +72,7 @@ func trim(s string) string {
 	s = strings.TrimSpace(s)
 	for s != "" {
 		t := strings.TrimRight(s, " .,;:\n\t")
-		if strings.HasSuffix(t, `\`) {
-			t = t[:len(t)-1]
-		}
+		t = strings.TrimSuffix(t, `\`)
 		if t == s {
 			break
 		}
