@@ -99,10 +99,11 @@ func (p pip) fetchAll(chosen []choice, before []requirement, into string) (all [
 	return all, errors.Join(problems...)
 }
 
-// place moves the fresh packages into the reward's folder and writes requirements.txt.
+// place moves the fresh packages into the reward's folder, in exchange for those before, and
+// writes requirements.txt.
 func place(folder, fresh string, all []Package) error {
 	target := filepath.Join(folder, Folder)
-	if err := os.RemoveAll(target); err != nil {
+	if err := os.Rename(target, fresh+".before"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if found, err := os.ReadDir(fresh); err != nil || len(found) > 0 {
