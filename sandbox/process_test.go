@@ -56,14 +56,29 @@ func workers(t testing.TB) (pids []int) {
 	return pids
 }
 
-// halt stops every worker. One that an earlier evaluation killed may still be listed.
+// halt stops every worker, and waits until all its threads have stopped: until then, they
+// may still evaluate. A worker that an earlier evaluation killed may still be listed.
 func halt(t testing.TB) {
 	t.Helper()
 	for _, pid := range workers(t) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != syscall.ESRCH {
 			require.NoError(t, err)
 		}
+		require.Eventually(t, func() bool { return stopped(pid) }, soon, time.Millisecond)
 	}
+}
+
+// stopped reports whether no thread of a process can run.
+func stopped(pid int) bool {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/stat", pid))
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path) // a thread may end meanwhile
+		state := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(state) > 0 && !strings.Contains("TtZX", state[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // computed is the time that a process has computed, in ticks of the kernel's
