@@ -109,6 +109,7 @@ func (r *release) ownInterpreter(i interpreter.Interpreter) (cdx.Component, erro
 		Name    string `json:"name"`
 		Version string `json:"version"`
 		License string `json:"license"`
+		Text    string `json:"text"` // of the license: a file of the Python package
 		What    string `json:"what"`
 	}
 	if err := strictjson.UnmarshalKnown(text, &parts); err != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,4 +29,21 @@ func TestPartsOfTheInterpreter(t *testing.T) {
 	for _, e := range own.Includes {
 		require.Equal(t, e.Version, versions[e.Name], e.Name)
 	}
+}
+
+// Promise: whoever gets an interpreter gets the license text of each of its parts.
+func TestTextsOfTheParts(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(testneeds.Root(), "sandbox", "interpreter", "build", "components.json"))
+	require.NoError(t, err)
+	var parts []struct{ Name, Text string }
+	require.NoError(t, json.Unmarshal(file, &parts))
+	require.NotEmpty(t, parts)
+	notices, err := contents{}.notices(testneeds.Root())
+	require.NoError(t, err)
+	for _, p := range parts {
+		require.NotEmpty(t, p.Text, p.Name)
+		require.FileExists(t, filepath.Join(licenseTexts(testneeds.Root()), p.Text), p.Name)
+		require.Contains(t, string(notices), "interpreters, "+p.Text)
+	}
+	require.NotContains(t, string(notices), "merit.txt")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -115,8 +116,8 @@ func (r *release) contents(folder string) (c contents, err error) {
 }
 
 // notices returns the texts that the licenses of the linked modules require to be passed on, and
-// those of the interpreters, whose files are in the Python package.
-func (c contents) notices(src string) []byte {
+// those of the interpreters with their parts, which are files of the Python package.
+func (c contents) notices(src string) ([]byte, error) {
 	var out bytes.Buffer
 	add := func(title, name string, text []byte) {
 		fmt.Fprintf(&out, "%s\n%s, %s\n\n%s\n\n", strings.Repeat("=", 80), title, name, bytes.TrimSpace(text))
@@ -126,10 +127,16 @@ func (c contents) notices(src string) []byte {
 			add(m.path+" "+m.version, n.name, n.text)
 		}
 	}
-	for _, name := range []string{"cpython.txt", "python-wasi.txt", "quickjs-wasi.txt"} {
-		if text, err := os.ReadFile(filepath.Join(src, "sdk", "python", "licenses", name)); err == nil {
+	texts, err := filepath.Glob(filepath.Join(licenseTexts(src), "*.txt"))
+	for _, path := range texts {
+		text, read := os.ReadFile(path)
+		err = errors.Join(err, read)
+		if name := filepath.Base(path); name != "merit.txt" {
 			add("interpreters", name, text)
 		}
 	}
-	return out.Bytes()
+	return out.Bytes(), err
 }
+
+// licenseTexts returns the folder with the license texts that the Python package contains.
+func licenseTexts(src string) string { return filepath.Join(src, "sdk", "python", "licenses") }

