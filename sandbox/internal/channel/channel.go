@@ -7,6 +7,10 @@
 //	                       or, if the program was stopped,    → out_of_fuel, out_of_memory or crashed, likewise
 //	mark HANDLE            keeps the state of the program     → marked 0 0
 //	rewind HANDLE          returns it to its mark             → rewound 0 0
+//	each HANDLE FUEL ALL\nTEXT  for each line of TEXT, a request: returns it to its mark, then one
+//	                       exchange, with FUEL or what is left of ALL   → answered COUNT LENGTH\n
+//	                       and COUNT answers as those to ask. The last may be that of a stop, or of
+//	                       any request that makes the answers long: those behind it were not asked
 //	close HANDLE                                              → closed 0 0
 //
 //	model\nTEXT            a question to the language model that a configuration
@@ -21,6 +25,7 @@ package channel
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,6 +38,7 @@ const (
 	Ask      = "ask"
 	Mark     = "mark"
 	Rewind   = "rewind"
+	Each     = "each"
 	Close    = "close"
 	Question = "model"
 )
@@ -59,8 +65,11 @@ type Message struct {
 	Language string
 	Handle   uint32
 	Fuel     uint64
+	All      uint64 // fuel for all exchanges of Each
 	Text     []byte // UTF-8; shares the memory of what was parsed
 }
+
+var errText = errors.New("the text of a message is not UTF-8")
 
 // Parse parses a message. Its error is shown to the reward's author.
 func Parse(data []byte) (m Message, err error) {
@@ -82,7 +91,12 @@ func Parse(data []byte) (m Message, err error) {
 	case m.Do == Ask && len(words) == 3:
 		m.Handle, m.Fuel = uint32(number(1, 32)), number(2, 64)
 		if !utf8.Valid(rest) {
-			return m, fmt.Errorf("the text of a message is not UTF-8")
+			return m, errText
+		}
+	case m.Do == Each && len(words) == 4:
+		m.Handle, m.Fuel, m.All = uint32(number(1, 32)), number(2, 64), number(3, 64)
+		if !utf8.Valid(rest) {
+			return m, errText
 		}
 	case m.Do == Question && len(words) == 1:
 	case (m.Do == Close || m.Do == Mark || m.Do == Rewind) && len(words) == 2 && len(rest) == 0:
@@ -91,7 +105,8 @@ func Parse(data []byte) (m Message, err error) {
 		wrong = true
 	}
 	if wrong {
-		return m, fmt.Errorf("there is no message %q: open LANGUAGE, ask HANDLE FUEL with a text, mark HANDLE, rewind HANDLE and close HANDLE are", line)
+		return m, fmt.Errorf("%q is no message of Merit's protocol: write open LANGUAGE, ask HANDLE FUEL or each HANDLE FUEL ALL with a text, mark HANDLE, rewind HANDLE or close HANDLE; "+
+			"merit_reward.code and merit/code do it for you", line)
 	}
 	return m, nil
 }

@@ -17,7 +17,8 @@ func TestParse(t *testing.T) {
 		"ask 1 200\n{}": {Do: channel.Ask, Handle: 1, Fuel: 200, Text: []byte("{}")},
 		"ask 4294967295 18446744073709551615\n\n\u20ac": {Do: channel.Ask, Handle: 1<<32 - 1, Fuel: 1<<64 - 1, Text: []byte("\n\u20ac")},
 		"close 7\n": {Do: channel.Close, Handle: 7}, "mark 8\n": {Do: channel.Mark, Handle: 8}, "rewind 9\n": {Do: channel.Rewind, Handle: 9},
-		"model\n": {Do: channel.Question}, "model\n{\"messages\": []}": {Do: channel.Question, Text: []byte(`{"messages": []}`)},
+		"each 1 200 3000\n{}\n{}": {Do: channel.Each, Handle: 1, Fuel: 200, All: 3000, Text: []byte("{}\n{}")},
+		"model\n":                 {Do: channel.Question}, "model\n{\"messages\": []}": {Do: channel.Question, Text: []byte(`{"messages": []}`)},
 	} {
 		m, err := channel.Parse([]byte(data))
 		require.NoError(t, err, data)
@@ -31,6 +32,7 @@ func TestParse(t *testing.T) {
 		"open python\nx": "no message", "ask 1\n": "no message", "ask 1 2 3\n": "no message", "ask x 2\n": "no message", "ask 1 -2\n": "no message",
 		"ask 4294967296 2\n": "no message", "ask 1 18446744073709551616\n": "no message", "ask  1\n": "no message", "ask 1 2\n\xff": "UTF-8",
 		"mark\n": "no message", "mark 1\nx": "no message", "rewind x\n": "no message", "rewind 1 2\n": "no message",
+		"each 1 2\n": "no message", "each 1 2 x\n": "no message", "each 1 2 3 4\n": "no message", "each 1 2 3\n\xff": "UTF-8",
 		"close\n": "no message", "close 0x1\n": "no message", "close 1\nx": "no message", " open python\n": "no message", "close +1\n": "no message",
 		"open " + strings.Repeat("x", channel.MaxLine) + "\n": "a line",
 	} {
@@ -42,7 +44,7 @@ func TestParse(t *testing.T) {
 // Promise: whatever a reward writes, it is a message within its bounds or an
 // error that can be shown; no byte of a text is lost.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"open python\n", "ask 1 200\n{}", "close 7\n", "mark 7\n", "rewind 7\n", "", "\n", "ask 1 18446744073709551616\nx", "open \xff\n", "model\n{}", "model 1\n", "ask -1 1\n\xff"} {
+	for _, seed := range []string{"open python\n", "ask 1 200\n{}", "close 7\n", "mark 7\n", "rewind 7\n", "", "\n", "ask 1 18446744073709551616\nx", "open \xff\n", "model\n{}", "model 1\n", "each 1 2 3\nx\ny", "ask -1 1\n\xff"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -58,6 +60,7 @@ func FuzzParse(f *testing.F) {
 		words := map[string][]string{
 			channel.Open:     {m.Language},
 			channel.Ask:      {strconv.FormatUint(uint64(m.Handle), 10), strconv.FormatUint(m.Fuel, 10)},
+			channel.Each:     {strconv.FormatUint(uint64(m.Handle), 10), strconv.FormatUint(m.Fuel, 10), strconv.FormatUint(m.All, 10)},
 			channel.Question: {},
 			channel.Mark:     {strconv.FormatUint(uint64(m.Handle), 10)},
 			channel.Rewind:   {strconv.FormatUint(uint64(m.Handle), 10)},

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ const (
 	openFuel   = 500_000 // fuel for bringing an instance to its snapshot
 	markFuel   = 200_000 // fuel for keeping its state
 	rewindFuel = 60_000  // fuel for returning it to its mark
+
+	longAnswers = 64 << 10 // bytes of answers after which each ends
 )
 
 // beside holds the programs that an evaluation has opened. It is the host's end
@@ -58,33 +61,37 @@ func (b *beside) Limit() int { return channel.MaxLine + b.worker.module.backend.
 
 // Exchange implements engine.Channel.
 func (b *beside) Exchange(message []byte) []byte {
-	var m channel.Message
-	err := errTooLong
-	if len(message) <= b.Limit() {
-		m, err = channel.Parse(message)
+	answer, err := b.answer(message)
+	if err != nil {
+		return channel.Append(nil, channel.Refused, 0, []byte(err.Error()))
 	}
-	switch {
-	case err != nil:
-	case m.Do == channel.Open:
-		err = b.start(m.Language)
-		if err == nil {
-			return channel.Append(nil, channel.Opened, uint64(b.opened), nil)
+	return answer
+}
+
+func (b *beside) answer(message []byte) ([]byte, error) {
+	if len(message) > b.Limit() {
+		return nil, errTooLong
+	}
+	m, err := channel.Parse(message)
+	if err != nil {
+		return nil, err
+	}
+	switch m.Do {
+	case channel.Open:
+		if err := b.start(m.Language); err != nil {
+			return nil, err
 		}
-	case m.Do == channel.Question:
+		return channel.Append(nil, channel.Opened, uint64(b.opened), nil), nil
+	case channel.Question:
 		said := b.worker.ask(m.Text)
-		return channel.Append(nil, string(said.Kind), 0, []byte(said.Text))
-	case m.Do == channel.Ask:
-		answer, err2 := b.ask(m)
-		if err = err2; err == nil {
-			return answer
-		}
-	default:
-		did, err2 := b.change(m)
-		if err = err2; err == nil {
-			return channel.Append(nil, did, 0, nil)
-		}
+		return channel.Append(nil, string(said.Kind), 0, []byte(said.Text)), nil
+	case channel.Ask:
+		return b.ask(m)
+	case channel.Each:
+		return b.each(m)
 	}
-	return channel.Append(nil, channel.Refused, 0, []byte(err.Error()))
+	did, err := b.change(m)
+	return channel.Append(nil, did, 0, nil), err
 }
 
 var errStarting = errors.New("a program cannot be opened while the reward starts or warms up: the snapshot that every evaluation begins with could not hold it")
@@ -187,7 +194,7 @@ func (b *beside) remove(at int) {
 
 // ask sends a request to a program. If the program stops, that is its answer;
 // if the reward must stop meanwhile, ask does not return.
-func (b *beside) ask(m channel.Message) (answer []byte, err error) {
+func (b *beside) ask(m channel.Message) ([]byte, error) {
 	at, err := b.find(m.Handle)
 	if err != nil {
 		return nil, err
@@ -196,22 +203,49 @@ func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 	if p.spoilt {
 		return nil, p.stopped()
 	}
+	what, fuel, said := b.exchange(p, m.Fuel, m.Text)
+	if what != channel.Answered && p.mark == nil {
+		b.remove(at)
+	}
+	return channel.Append(nil, what, fuel, said), nil
+}
+
+// each asks a program one request after the other, each from its mark. It ends with the first
+// that stops the program, that exhausts the fuel for all, or that makes the answers long.
+func (b *beside) each(m channel.Message) ([]byte, error) {
+	at, err := b.find(m.Handle)
+	if err != nil {
+		return nil, err
+	}
+	p, left, answers, count := &b.open[at], m.All, []byte(nil), uint64(0)
+	for request := range bytes.SplitSeq(m.Text, []byte{'\n'}) {
+		if err := b.rewind(p); err != nil {
+			return nil, err
+		}
+		what, fuel, said := b.exchange(p, min(m.Fuel, left), request)
+		answers, count, left = channel.Append(answers, what, fuel, said), count+1, left-min(left, fuel)
+		if what != channel.Answered || left == 0 || len(answers) >= longAnswers {
+			break
+		}
+	}
+	return channel.Append(nil, channel.Answered, count, answers), nil
+}
+
+// exchange sends a request to a program that is not spoilt, and returns its answer or how it
+// stopped.
+func (b *beside) exchange(p *program, limit uint64, request []byte) (what string, fuel uint64, said []byte) {
 	p.spoilt = true
-	var said []byte
 	depth := p.worker.module.backend.Depth(p.worker.module.by)
-	fuel, stop := b.worker.instance.Nest(p.worker.instance, engine.Budget{Fuel: m.Fuel, Depth: depth}, func() (stop *engine.Stop) {
-		said, stop = p.worker.exchange.Answer(m.Text)
+	fuel, stop := b.worker.instance.Nest(p.worker.instance, engine.Budget{Fuel: limit, Depth: depth}, func() (stop *engine.Stop) {
+		said, stop = p.worker.exchange.Answer(request)
 		return stop
 	})
 	if stop == nil {
 		p.spoilt = false
-		return channel.Append(nil, channel.Answered, fuel, said), nil
+		return channel.Answered, fuel, said
 	}
 	what, why := ending(stop, p.worker.instance.MemoryDenied())
-	if p.mark == nil {
-		b.remove(at)
-	}
-	return channel.Append(nil, what, fuel, []byte(why)), nil
+	return what, fuel, []byte(why)
 }
 
 // ending returns how a program stopped. denied means that it had been refused

@@ -18,9 +18,10 @@ import sys
 from collections import namedtuple
 
 from . import _cases
-from ._candidate import CandidateError, CannotCross, Solution, Stopped
+from ._candidate import CandidateError, CannotCross, Session, Solution, Stopped
 from ._problems import Problem, problem
-from ._programs import Program
+from ._programs import Answer, Program
+from ._values import dumps, encode
 
 if sys.platform == "wasi":  # where what is imported now is there in every evaluation
     from . import _programs_sandbox  # noqa: F401
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["CandidateError", "CannotCross", "Problem", "Report", "Test", "extract", "problem", "run"]
 
 FUEL = 200_000_000
+UNLIMITED = 1 << 62
+MAX_TOLD = 1 << 16  # characters of requests that go to the program in one exchange
 STOPPED = ("out_of_fuel", "out_of_memory", "crashed")
 VERDICTS = ("passed", "failed", "error", *STOPPED)
 MAX_MESSAGE = 2000
@@ -139,15 +142,18 @@ def run(
     """
     cases = _cases.of(tests, entry_point, setup, classes, tolerance)
     solution = Solution(source, len(cases) > 1, lambda: Program(language))
+    told = _Told(solution, cases, growing=stop_at_first)
     done: "list[Test]" = []
     spent = 0
     try:
         for case in cases:
-            left = min(fuel, total_fuel - spent) if total_fuel else fuel
+            rest = total_fuel - spent if total_fuel else UNLIMITED
+            left = min(fuel, rest)
             if left <= 0:
                 done += [Test(c.name, "out_of_fuel", f"not run: the tests before it used up total_fuel, {total_fuel}", 0, "") for c in cases[len(done) :]]
                 break
-            test, loaded = _one(case, solution, left, preamble)
+            session = told.session(len(done), fuel, left, rest) or solution.begin(case.how, left)
+            test, loaded = _one(case, solution, session, preamble)
             done.append(test)
             spent += test.fuel
             if stop_at_first and test.verdict != "passed":
@@ -160,9 +166,8 @@ def run(
     return Report(done, len(cases))
 
 
-def _one(case: "Any", solution: Solution, fuel: int, preamble: bool) -> "tuple[Test, bool]":
+def _one(case: "Any", solution: Solution, session: Session, preamble: bool) -> "tuple[Test, bool]":
     """What becomes of a case, and whether the source could be loaded for it."""
-    session = solution.begin(case.how, fuel)
     verdict, message = "passed", ""
     try:
         case.run(session, solution.load(session, preamble))
@@ -178,6 +183,111 @@ def _one(case: "Any", solution: Solution, fuel: int, preamble: bool) -> "tuple[T
         verdict, message = session.stopped
     used = session.used - session.before
     return Test(case.name, verdict, _shown(message[:MAX_MESSAGE]), used, _shown(session.output)), session.loaded
+
+
+class _Told:
+    """Answers to the tests that come next, which the host got from the program in one exchange.
+
+    A call or an input is one request, and known before its test runs. The host returns
+    the program to its mark before each, as before a test that asks for itself.
+    """
+
+    def __init__(self, solution: Solution, cases: "list[Any]", growing: bool) -> None:
+        self._solution, self._cases, self._growing = solution, cases, growing
+        self._answers: "list[Answer]" = []  # to the next cases, the last first
+        self._name: "str | None" = None
+
+    def session(self, at: int, fuel: int, left: int, total: int) -> "Session | None":
+        """The session of a case that has its answer; None if the case must ask. ``left`` is the fuel of this test, ``total`` that of all."""
+        first = self._solution._first
+        if first is None or sys.platform != "wasi":
+            return None
+        if not self._answers:
+            requests = self._requests(at)
+            if len(requests) < 2:
+                return None
+            self._answers = _each(first, requests, fuel - first.used, total - first.used)[::-1]
+        return _Answered(self._answers.pop(), left, first)
+
+    def _requests(self, at: int) -> "list[str]":
+        """The requests of the cases from one on, as far as they are known and short: at first few, if the others may not be run."""
+        requests: "list[str]" = []
+        room = MAX_TOLD
+        for case in self._cases[at : 2 * at if self._growing else None]:
+            request = self._request(case)
+            if request is None or (room := room - len(request)) < 0:
+                break
+            requests.append(request)
+        return requests
+
+    def _request(self, case: "Any") -> "str | None":
+        if case.how != self._solution._how:
+            return None
+        if isinstance(case, _cases.Exchange):
+            return dumps({"do": "run", "input": case.input})
+        if not isinstance(case, _cases.Call) or not self._named(case.entry_point):
+            return None
+        try:
+            return dumps({"do": "call", "name": self._name, "args": encode(case.args, _cannot)})
+        except CannotCross:  # which the test raises in its turn
+            return None
+
+    def _named(self, entry_point: str) -> bool:
+        """Whether it is known what calls name, which is the same for all of them."""
+        names = self._solution._answer.get("names")
+        if self._name is None and names.__class__ is list:
+            try:
+                self._name = _cases._entry(None, entry_point, {n for n in names if n.__class__ is str}, frozenset())._name  # type: ignore[arg-type]
+            except NameError:  # which the test raises in its turn
+                pass
+        return self._name is not None
+
+
+def _cannot(_value: "Any") -> "Any":
+    raise CannotCross
+
+
+def _each(first: Session, requests: "list[str]", fuel: int, total: int) -> "list[Answer]":
+    """The answers to some of the requests, at least the first: what stops the program ends the exchange."""
+    head = b"each %d %d %d\n" % (first.program._transport._handle, max(fuel, 0), min(max(total, 0), UNLIMITED))
+    data = _programs_sandbox.exchange(head + "\n".join(requests).encode())[2].encode()
+    answers: "list[Answer]" = []
+    end = 0
+    while end < len(data):
+        begin = data.index(b"\n", end) + 1
+        outcome, used, length = data[end:begin].split()
+        end = begin + int(length)
+        answers.append(Answer(outcome.decode(), data[begin:end].decode(), int(used)))
+    return answers
+
+
+class _Answered(Session):
+    """The session of a test whose one request the program has answered."""
+
+    def __init__(self, answer: Answer, fuel: int, first: Session) -> None:
+        super().__init__(_Past(answer), fuel, first)  # type: ignore[arg-type]
+
+    def ask(self, request: "dict[str, Any]") -> "dict[str, Any]":
+        """The answer, which is read as any other."""
+        return super().ask({"do": request["do"]})
+
+    def call(self, request: "dict[str, Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any]") -> "Any":
+        """What the solution returned, or raised."""
+        answer = self.ask(request)
+        if "args" in answer:
+            self._change(answer, args, kwargs)
+        return self.value(answer)
+
+
+class _Past:
+    """A program as it answered."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def ask(self, _request: str, _fuel: int) -> Answer:
+        """The answer."""
+        return self._answer
 
 
 def _shown(text: str) -> str:

@@ -481,6 +481,39 @@ class Several(unittest.TestCase):
         mixed = code.run("x = 5\nprint(x)", [{"input": "", "output": "5"}, "assert x == 5", {"input": "", "output": "5.0"}])
         self.assertTrue(mixed.all_passed, mixed)
 
+    # Promise: tests whose answers the host got in one exchange have the verdicts, messages, fuel and outputs of tests that ask one by one.
+    @unittest.skipUnless(SANDBOX, "natively they ask one by one")
+    def test_told(self):
+        calls = [{"call": [x], "returns": 1} for x in range(9)]
+        inputs = [{"input": f"{x}\n", "output": "1"} for x in range(9)]
+        ends = "if x == 2: 1 / 0\nif x == 3:\n    while True: pass\nif x == 4: os._exit(1)\nif x == 5: b = [0] * 10**9\nif x == 6: sys.exit(3)\nif x == 7: print('é\\n' * 30_000)\nn.append(x)\n"
+        function = "import os, sys\nn = []\nprint('loaded')\ndef f(x):\n" + "".join(f"    {line}\n" for line in ends.splitlines()) + "    return len(n)"
+        method = f"{function}\nclass Solution:\n    def g(self, x):\n        if type(x) is list: x.append(1)\n        return f(x)"
+        program = f"import os, sys\nn = []\nx = int(input())\n{ends}print(len(n))"
+        for name, source, tests, options in (
+            ("calls", function, calls, {"entry_point": "f"}),
+            ("the first to stop ends them", function, calls, {"entry_point": "f", "stop_at_first": True}),
+            ("all pass", "def f(x): return 1", calls, {"entry_point": "f", "stop_at_first": True}),
+            *(("a limit for all", "def f(x): return sum(range(1000)) and 1", calls, {"entry_point": "f", "total_fuel": n}) for n in (100_000, 1_200_000, 1_600_000)),
+            ("methods", method, [*calls, {"call": [[1]], "returns": 1}], {"entry_point": "g"}),
+            ("no such name", function, calls, {"entry_point": "absent"}),
+            ("programs", program, inputs, {}),
+            ("long inputs", program, [{"input": f"{x}{' ' * 30_000}\n", "output": "1"} for x in range(5)], {}),
+            ("every form", function, [*calls[:3], "assert f(0) == 1", *inputs[:3], *calls[6:]], {"entry_point": "f"}),
+        ):
+            with self.subTest(name):
+                told = code.run(source, tests, fuel=20_000_000, **options)
+                with put(code._Told, "session", lambda *_: None):
+                    asked = code.run(source, tests, fuel=20_000_000, **options)
+                    self.assertTrue({"passed", "out_of_fuel"} <= {t.verdict for t in told.tests} or name != "a limit for all" or options["total_fuel"] == 100_000, told)
+                self.assertEqual(told.tests, asked.tests)
+                self.assertEqual(told.total, asked.total)
+
+    # Promise: what cannot be brought into a program is the defect of its own test, after those before it.
+    def test_told_what_cannot_cross(self):
+        with self.assertRaisesRegex(code.CannotCross, "object"):
+            code.run("def f(x): return 1", [{"call": [x], "returns": 1} for x in (1, 2, object(), 3)], entry_point="f")
+
     # Promise: total_fuel ends the tests that would come, each with a verdict.
     def test_total_fuel(self):
         with put(code, "Program", type("P", (Program,), {"answers": [LOADED, '{"value":5}']})):
