@@ -105,8 +105,8 @@ func Parse(data []byte) (m Message, err error) {
 		wrong = true
 	}
 	if wrong {
-		return m, fmt.Errorf("%q is no message of Merit's protocol: write open LANGUAGE, ask HANDLE FUEL or each HANDLE FUEL ALL with a text, mark HANDLE, rewind HANDLE or close HANDLE; "+
-			"merit_reward.code and merit/code do it for you", line)
+		return m, fmt.Errorf("cannot read the message %q: a reward sends open LANGUAGE, ask HANDLE FUEL or each HANDLE FUEL ALL with a text, mark HANDLE, rewind HANDLE or close HANDLE; "+
+			"merit_reward.code and merit/code send them", line)
 	}
 	return m, nil
 }

@@ -28,12 +28,12 @@ func TestParse(t *testing.T) {
 		require.Equal(t, want, m)
 	}
 	for data, want := range map[string]string{
-		"": "a line", "\n": "no message", "open python": "a line", "open": "a line", "open\n": "no message", "open python js\n": "no message",
-		"open python\nx": "no message", "ask 1\n": "no message", "ask 1 2 3\n": "no message", "ask x 2\n": "no message", "ask 1 -2\n": "no message",
-		"ask 4294967296 2\n": "no message", "ask 1 18446744073709551616\n": "no message", "ask  1\n": "no message", "ask 1 2\n\xff": "UTF-8",
-		"mark\n": "no message", "mark 1\nx": "no message", "rewind x\n": "no message", "rewind 1 2\n": "no message",
-		"each 1 2\n": "no message", "each 1 2 x\n": "no message", "each 1 2 3 4\n": "no message", "each 1 2 3\n\xff": "UTF-8",
-		"close\n": "no message", "close 0x1\n": "no message", "close 1\nx": "no message", " open python\n": "no message", "close +1\n": "no message",
+		"": "a line", "\n": "cannot read", "open python": "a line", "open": "a line", "open\n": "cannot read", "open python js\n": "cannot read",
+		"open python\nx": "cannot read", "ask 1\n": "cannot read", "ask 1 2 3\n": "cannot read", "ask x 2\n": "cannot read", "ask 1 -2\n": "cannot read",
+		"ask 4294967296 2\n": "cannot read", "ask 1 18446744073709551616\n": "cannot read", "ask  1\n": "cannot read", "ask 1 2\n\xff": "UTF-8",
+		"mark\n": "cannot read", "mark 1\nx": "cannot read", "rewind x\n": "cannot read", "rewind 1 2\n": "cannot read",
+		"each 1 2\n": "cannot read", "each 1 2 x\n": "cannot read", "each 1 2 3 4\n": "cannot read", "each 1 2 3\n\xff": "UTF-8",
+		"close\n": "cannot read", "close 0x1\n": "cannot read", "close 1\nx": "cannot read", " open python\n": "cannot read", "close +1\n": "cannot read",
 		"open " + strings.Repeat("x", channel.MaxLine) + "\n": "a line",
 	} {
 		_, err := channel.Parse([]byte(data))
