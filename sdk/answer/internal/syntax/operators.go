@@ -1,0 +1,193 @@
+package syntax
+
+func (p *parser) additive() *Node {
+	if !p.enter() {
+		return Int(0)
+	}
+	defer p.leave()
+	var n *Node
+	if p.cmd("pm") || p.cmd("mp") {
+		n = Int(0)
+	} else {
+		n = p.term()
+	}
+	for p.err == nil {
+		switch {
+		case p.is("+"):
+			p.advance()
+			if p.is("/") { // +/-
+				n = p.plusMinusSlash(n)
+				continue
+			}
+			n = Plus(n, p.term())
+		case p.is("-"):
+			p.advance()
+			n = Minus(n, p.term())
+		case p.cmd("pm") || p.cmd("mp"):
+			name := p.tok.text
+			p.advance()
+			n = call(name, n, p.term())
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+func (p *parser) plusMinusSlash(n *Node) *Node {
+	p.advance()
+	if !p.is("-") {
+		p.fail("does not understand +/")
+		return n
+	}
+	p.advance()
+	return call("pm", n, p.term())
+}
+
+func (p *parser) term() *Node {
+	start := p.tok
+	n := p.juxtaposed()
+	for p.err == nil {
+		switch {
+		case p.is("*") || p.cmd("cdot") || p.cmd("times") || p.cmd("ast"):
+			p.advance()
+			n = Times(n, p.juxtaposed())
+		case p.is("/") || p.cmd("div"):
+			p.advance()
+			n = p.divide(n, start)
+		case p.is(":") && p.such == 0:
+			n = p.ratio(n)
+		case p.cmd("mod") || p.cmd("bmod"):
+			p.advance()
+			n = call("mod", n, p.juxtaposed())
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// divide reads the divisor. In 1/2x it is 2x; with the option Fraction it is 2.
+func (p *parser) divide(n *Node, _ token) *Node {
+	if p.tok.kind == tNum && n.Kind == Number {
+		d := number(p.tok.num)
+		l := p.lexer
+		if t := l.next(); t.kind == tLetter || t.kind == tCmd && (t.text == "pi" || t.text == "sqrt" || greek[t.text]) || t.kind == tSym && t.text == "(" {
+			p.traits.Fraction = true
+			if p.opt.Fraction {
+				p.advance()
+				return Times(Over(n, d), p.juxtaposed())
+			}
+		}
+	}
+	return Over(n, p.juxtaposed())
+}
+
+func (p *parser) ratio(n *Node) *Node {
+	r := call("ratio", n)
+	for p.is(":") && p.err == nil {
+		p.advance()
+		r.Args = append(r.Args, p.juxtaposed())
+	}
+	return r
+}
+
+// juxtaposed reads factors side by side: 2x\sin y, and mixed numbers: 2\frac{1}{2}.
+func (p *parser) juxtaposed() *Node {
+	if !p.enter() {
+		return Int(0)
+	}
+	defer p.leave()
+	if p.is("-") || p.is("+") {
+		minus := p.is("-")
+		p.advance()
+		n := p.juxtaposed()
+		if minus {
+			return Neg(n)
+		}
+		return n
+	}
+	whole := p.tok
+	n := p.power()
+	for p.err == nil && p.starts() {
+		if p.tok.kind == tText && !p.factorAhead() {
+			p.unit()
+			continue
+		}
+		if m, ok := p.mixed(n, whole); ok {
+			n = m
+			continue
+		}
+		if p.shortUnit(n) {
+			continue
+		}
+		n = Times(n, p.power())
+	}
+	return n
+}
+
+// factorAhead tells whether a word is a factor of a product rather than a unit.
+func (p *parser) factorAhead() bool { return false }
+
+// mixed reads the fraction of a mixed number after its whole part.
+func (p *parser) mixed(n *Node, whole token) (*Node, bool) {
+	if whole.kind != tNum || whole.dec || n.Kind != Number || !n.Num.IsInt() || n.Base != 0 {
+		return nil, false
+	}
+	switch {
+	case p.cmd("frac") || p.cmd("dfrac") || p.cmd("tfrac") || p.cmd("cfrac"):
+		f := p.power()
+		if f.Kind == Number && f.Num.Sign() > 0 {
+			return Plus(n, f), true
+		}
+		return Times(n, f), true
+	case p.cmd("fraction"):
+		f := p.power()
+		return Plus(n, f), true
+	case p.tok.kind == tNum && p.tok.spaced:
+		return p.plainMixed(n)
+	}
+	return nil, false
+}
+
+// plainMixed reads 2 1/2.
+func (p *parser) plainMixed(n *Node) (*Node, bool) {
+	l := p.lexer
+	if t := l.next(); t.kind != tSym || t.text != "/" {
+		return nil, false
+	}
+	d := l.next()
+	if d.kind != tNum || d.num.Sign() <= 0 || p.tok.dec || d.dec {
+		return nil, false
+	}
+	f := number(p.tok.num.Div(d.num))
+	p.lexer = l
+	p.advance()
+	return Plus(n, f), true
+}
+
+// starts tells whether the token begins a factor.
+func (p *parser) starts() bool {
+	switch p.tok.kind {
+	case tNum, tLetter, tText:
+		return true
+	case tSym:
+		switch p.tok.text {
+		case "(", "{", `\{`:
+			return true
+		case "[":
+			return true
+		case "|":
+			return p.bars == 0 && p.such == 0
+		}
+	case tCmd:
+		switch p.tok.text {
+		case "cdot", "times", "div", "ast", "pm", "mp", "cup", "cap", "setminus", "backslash", "rangle", "rvert", "rVert", "rfloor", "rceil", "end", "mid", "Rightarrow",
+			"implies", "iff", "to", "rightarrow", "choose", "over", "rbrace", "rbrack", "superscript", "circ", "degree", "prime", "mod", "bmod", "pmod", "bigcup", "bigcap",
+			"Longrightarrow", "Leftrightarrow", "subset", "subseteq", "vert", "Vert", "lvert":
+			return p.tok.text == "lvert" || p.tok.text == "vert" && p.bars == 0
+		}
+		return true
+	}
+	return false
+}
