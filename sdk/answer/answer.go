@@ -45,6 +45,9 @@ func Check(gold, text string) Verdict {
 			return v
 		}
 	}
+	if v, ok := letters(gold, text); ok {
+		return v
+	}
 	g := readGold(gold)
 	c := check{gold: g, raw: bare(gold), verdict: Verdict{Outcome: Different, Way: "no answer was found", Gold: g.text}}
 	if whole, ok := extract.Whole(text); ok && !c.candidate(extract.Candidate{Text: whole, Math: true}) {
@@ -67,6 +70,25 @@ func choice(letter byte, text string) (Verdict, bool) {
 	return v, true
 }
 
+// letters compares a gold of several letters of a multiple choice: A, C and AC.
+func letters(gold, text string) (Verdict, bool) {
+	want, ok := extract.Letters(gold)
+	if !ok {
+		return Verdict{}, false
+	}
+	v := Verdict{Outcome: Different, Way: "choice", Gold: gold}
+	found := false
+	extract.Each(text, func(c extract.Candidate) bool {
+		got, ok := extract.Letters(c.Text)
+		if found = ok; ok && got == want {
+			v.Outcome = Equal
+		}
+		v.Answer = c.Text
+		return false
+	})
+	return v, found
+}
+
 // reading is a passage and its tree; word is set if it is not mathematics.
 type reading struct {
 	text   string
@@ -80,7 +102,13 @@ type reading struct {
 // passage that extraction finds in it.
 func readGold(gold string) reading {
 	if whole, ok := extract.Whole(gold); ok {
-		if r := read(extract.Candidate{Text: whole}); !r.word {
+		r := read(extract.Candidate{Text: whole})
+		if end := strings.LastIndexByte(whole, '='); r.err != nil && end >= 0 {
+			if last := read(extract.Candidate{Text: whole[end+1:]}); !last.word {
+				return last
+			}
+		}
+		if !r.word || strings.IndexByte(whole, '\\') >= 0 {
 			return r
 		}
 	}
@@ -102,6 +130,10 @@ func readGold(gold string) reading {
 func read(c extract.Candidate) reading {
 	r := reading{text: c.Text}
 	if n := syntax.Numeral(c.Text); n != nil {
+		r.node = n
+	} else if n := syntax.Calendar(c.Text); n != nil {
+		r.node = n
+	} else if n := syntax.BaseNumeral(c.Text); n != nil {
 		r.node = n
 	} else if syntax.Prose(c.Text) {
 		r.node, r.word = &syntax.Node{Kind: syntax.Word, Text: c.Text}, true
@@ -148,7 +180,7 @@ func (c *check) candidate(p extract.Candidate) bool {
 		c.verdict = v
 	}
 	c.read = true
-	return v.Outcome != Equal && a.word
+	return v.Outcome != Equal && a.word && (p.Boxes == 0 || a.err == nil || syntax.Prose(p.Text))
 }
 
 func (c *check) compare(a reading) Verdict {

@@ -95,6 +95,46 @@ func TestRelations(t *testing.T) {
 	})
 }
 
+// Promise: quantities of one dimension are compared in one unit, and others differ. A unit
+// or a currency may be absent.
+func TestQuantities(t *testing.T) {
+	hold(t, []pair{
+		{`5\text{ cm}`, `5\text{ m}`, answer.Different}, {`5\text{ cm}`, `0.05\text{ m}`, answer.Equal}, {`5 \text{ m}`, `\boxed{5}`, answer.Equal}, {"5 m", "5 s", answer.Different},
+		{`24\text{ cm}^2`, `24\ \mathrm{cm}^3`, answer.Different}, {`24\text{ cm}^2`, "24 square centimeters", answer.Equal}, {"1 mile", "5280 feet", answer.Equal},
+		{"3 hours", "It takes 180 minutes.", answer.Equal}, {"3 hours", "It takes 3 minutes.", answer.Different}, {"5 feet 3 inches", "63 inches", answer.Equal},
+		{`36\text{ km/h}`, `10\text{ m/s}`, answer.Equal}, {`9.8\ \mathrm{m/s^2}`, `9.8\,\mathrm{m\,s^{-2}}`, answer.Equal}, {`2\pi\text{ m}`, `200\pi\text{ cm}`, answer.Equal},
+		{"$15", "It costs 15 cents.", answer.Different}, {"$0.75", "It costs 75 cents.", answer.Equal}, {"€20", "He pays $20.", answer.Different}, {"£20", "20 pounds", answer.Equal},
+		{"12 apples", "12 pears", answer.Equal}, {`100^\circ\text{C}`, `100^\circ\text{F}`, answer.Different}, {"2.5 million dollars", "$2,500,000", answer.Equal},
+		{`4.2\text{ kJ}`, `4200\text{ J}`, answer.Equal}, {`5\,\mathrm{N}`, `5\,\mathrm{kg\cdot m/s^2}`, answer.Equal},
+	})
+}
+
+// Promise: dates and times of day are themselves, and not the numbers in them.
+func TestCalendar(t *testing.T) {
+	hold(t, []pair{
+		{"July 4, 1776", "It was the 4th of July 1776.", answer.Equal}, {"July 4, 1776", "It was July 5, 1776.", answer.Different}, {"March 15", `\text{March 15}`, answer.Equal},
+		{"2024-02-29", "It is February 29, 2024.", answer.Equal}, {"2024-02-29", "1993", answer.Different}, {"March 15", "15", answer.Different},
+		{"3:30 PM", "They meet at 15:30.", answer.Equal}, {"3:30 PM", "They meet at 3:30 a.m.", answer.Different}, {"8 a.m.", "8:00 AM", answer.Equal}, {"10:05", "10:50", answer.Different},
+	})
+}
+
+// Promise: functions by cases have the same values under the same conditions, and a
+// system of equations is what it gives its unknowns.
+func TestCases(t *testing.T) {
+	abs := `\begin{cases} x & x \ge 0 \\ -x & x < 0 \end{cases}`
+	hold(t, []pair{
+		{abs, `\begin{cases} -x, & \text{if } x < 0, \\ x, & \text{if } x \geq 0. \end{cases}`, answer.Equal}, {abs, `\begin{cases} -x & x \ge 0 \\ x & x < 0 \end{cases}`, answer.Different},
+		{abs, `\begin{cases} x & x > 0 \\ -x & x < 0 \end{cases}`, answer.Different}, {abs, `0`, answer.Different}, {`\begin{cases} x = 1 \\ y = 2 \end{cases}`, "(1, 2)", answer.Equal},
+		{`\begin{cases} x = 1 \\ y = 2 \end{cases}`, "(2, 1)", answer.Different}, {"x = 1, y = 4", `$x = \boxed{4}$ and $y = \boxed{1}$`, answer.Different},
+	})
+}
+
+// Promise: what is in a box is the answer even if it cannot be read; no number of it is
+// taken instead.
+func TestUnreadableBox(t *testing.T) {
+	hold(t, []pair{{"5", `\boxed{\oint_5 \unknown 5}`, answer.Unknown}, {`\oint_5 \unknown 5`, `\boxed{5}`, answer.Unknown}})
+}
+
 // Promise: words and letters of a choice are compared as text.
 func TestWordsAndChoices(t *testing.T) {
 	hold(t, []pair{

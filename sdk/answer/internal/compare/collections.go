@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"sort"
 
 	"github.com/merit-rl/merit/sdk/answer/internal/numeric"
@@ -112,6 +113,7 @@ func anyRelation(nodes []*syntax.Node) bool {
 // collections compares sets, tuples, lists, intervals. A tuple has an order if the
 // gold is one; a list of the answer then is read as written.
 func (j *Judge) collections(g, a *syntax.Node) Result {
+	g, a = j.integers(g), j.integers(a)
 	if region(g) || region(a) {
 		if r, ok := j.regions(g, a); ok {
 			return r
@@ -135,7 +137,56 @@ func (j *Judge) collections(g, a *syntax.Node) Result {
 	if g.Kind == syntax.Such && a.Kind == syntax.Such && len(g.Args) == len(a.Args) {
 		return j.inOrder(g.Args, a.Args)
 	}
+	if named(g) && !anyRelation(a.Args) && len(g.Args) == len(a.Args) && a.Kind != syntax.Set {
+		return j.inOrder(g.Args, a.Args)
+	}
 	return j.anyOrder(elements(g), elements(a))
+}
+
+// named tells that a list gives values to different names: x = 1, y = 4.
+func named(n *syntax.Node) bool {
+	if n.Kind != syntax.List || len(n.Args) < 2 {
+		return false
+	}
+	seen := map[string]bool{}
+	for _, a := range n.Args {
+		if !assignment(a) || a.Args[0].Kind != syntax.Symbol || seen[a.Args[0].Name] {
+			return false
+		}
+		seen[a.Args[0].Name] = true
+	}
+	return true
+}
+
+// mostIntegers bounds the sets of integers that are written out.
+const mostIntegers = 200
+
+// integers is a bounded set of integers by a condition with its elements written out,
+// or n.
+func (j *Judge) integers(n *syntax.Node) *syntax.Node {
+	if n.Kind != syntax.Such || len(n.Args) < 2 || n.Args[0].Kind != syntax.Relation || n.Args[0].Ops[0] != syntax.In {
+		return n
+	}
+	name := n.Args[0].Args[1].Name
+	if name != "Z" && name != "N" {
+		return n
+	}
+	pieces, ok := j.each(n.Args[1:], true)
+	if !ok {
+		return n
+	}
+	set := &syntax.Node{Kind: syntax.Set}
+	for _, p := range pieces { // NaN where both ends are infinite
+		if !(p.h-p.l <= mostIntegers) || math.Abs(p.l) > 1<<40 {
+			return n
+		}
+		for v := math.Ceil(p.l); v <= p.h; v++ {
+			if !(v == p.l && p.openLo || v == p.h && p.openHi) {
+				set.Args = append(set.Args, syntax.Int(int64(v)))
+			}
+		}
+	}
+	return set
 }
 
 func (j *Judge) inOrder(g, a []*syntax.Node) Result {

@@ -61,7 +61,7 @@ func (j *Judge) Compare(g, a *syntax.Node) Result {
 	if j.steps--; j.steps < 0 || j.depth > mostDepth {
 		return j.unknown("the comparison is too long")
 	}
-	if g.Text != "" && g.Text == a.Text {
+	if g.Text != "" && g.Text == a.Text && (g.Unit == a.Unit || g.Unit == nil || a.Unit == nil) {
 		return Equal
 	}
 	g, a = unwrap(constants(g), constants(a))
@@ -70,6 +70,12 @@ func (j *Judge) Compare(g, a *syntax.Node) Result {
 		return j.relations(g, a)
 	case g.Kind == syntax.Word || a.Kind == syntax.Word:
 		return j.words(g, a)
+	case (text(g) || text(a)) && j.words(g, a) == Equal:
+		return Equal
+	case is(g, "cases") || is(a, "cases"):
+		return j.cases(g, a)
+	case hasAxis(g) && a.Kind == syntax.Tuple || hasAxis(a) && g.Kind == syntax.Tuple:
+		return j.matrices(g, a)
 	case g.Kind == syntax.Matrix || a.Kind == syntax.Matrix || hasMatrix(g) || hasMatrix(a):
 		return j.matrices(g, a)
 	case collection(g) || collection(a):
@@ -174,6 +180,15 @@ func name(n *syntax.Node) bool {
 
 // values compares two expressions.
 func (j *Judge) values(g, a *syntax.Node) Result {
+	if g.Unit != nil && a.Unit != nil {
+		factor, ok := syntax.Convert(g.Unit, a.Unit)
+		if !ok {
+			return Different
+		}
+		if !factor.Equal(rat.Int(1)) {
+			g = syntax.Times(bare(g), &syntax.Node{Kind: syntax.Number, Num: factor})
+		}
+	}
 	if r, ok := j.marked(g, a); ok {
 		return r
 	}
@@ -192,16 +207,28 @@ func (j *Judge) values(g, a *syntax.Node) Result {
 	return j.expressions(g, a)
 }
 
+// bare is a quantity without its unit.
+func bare(n *syntax.Node) *syntax.Node {
+	m := *n
+	m.Unit, m.Text = nil, ""
+	return &m
+}
+
 // marked compares what has a percent or degree sign on a side: the signs may be absent.
 func (j *Judge) marked(g, a *syntax.Node) (Result, bool) {
 	gp, ap := is(g, "percent"), is(a, "percent")
 	switch {
 	case gp && ap:
 		return j.values(g.Args[0], a.Args[0]), true
+	case gp && proper(a) || ap && proper(g): // 1/2 is 50 %, not 0.5 %
+		return j.values(whole(g), whole(a)), true
 	case gp:
 		return j.either(a, g.Args[0], percent(g)), true
 	case ap:
 		return j.either(g, a.Args[0], percent(a)), true
+	}
+	if is(g, "clock") || is(a, "clock") || is(g, "date") || is(a, "date") {
+		return j.calendar(g, a), true
 	}
 	if is(g, "ratio") && is(a, "ratio") {
 		return j.ratios(g, a), true
@@ -237,6 +264,19 @@ func (j *Judge) ratios(g, a *syntax.Node) Result {
 }
 
 func is(n *syntax.Node, call string) bool { return n.Kind == syntax.Call && n.Name == call }
+
+// proper tells that a number was written as a fraction below one.
+func proper(n *syntax.Node) bool {
+	return n.Kind == syntax.Number && !n.Decimal && !n.Num.IsInt() && n.Num.Abs().Cmp(rat.Int(1)) < 0
+}
+
+// whole is the value of a number with its percent sign.
+func whole(n *syntax.Node) *syntax.Node {
+	if is(n, "percent") {
+		return percent(n)
+	}
+	return n
+}
 
 func percent(n *syntax.Node) *syntax.Node {
 	return syntax.Times(n.Args[0], &syntax.Node{Kind: syntax.Number, Num: rat.Frac(1, 100)})
@@ -277,7 +317,7 @@ func (j *Judge) numbers(g, a *syntax.Node) Result {
 func inBase(n *syntax.Node) (rat.Rat, bool) {
 	v := rat.Int(0)
 	for _, c := range n.Name {
-		d := int64(c - '0')
+		d := syntax.Digit(c)
 		if d < 0 || d >= int64(n.Base) {
 			return v, false
 		}
@@ -334,6 +374,7 @@ func (j *Judge) expressions(g, a *syntax.Node) Result {
 	if !scalar(g) || !scalar(a) {
 		return Different
 	}
+	a = integrated(g, a)
 	x, ok1 := numeric.Fold(g, &j.steps)
 	if ok1 {
 		if y, ok2 := numeric.Fold(a, &j.steps); ok2 {

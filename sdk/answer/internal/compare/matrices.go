@@ -1,6 +1,42 @@
 package compare
 
-import "github.com/merit-rl/merit/sdk/answer/internal/syntax"
+import (
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/sdk/answer/internal/syntax"
+)
+
+// axes is a vector that is written with i, j and k as the tuple of n coordinates, or n
+// itself.
+func axes(n *syntax.Node, size int) *syntax.Node {
+	if !hasAxis(n) || size < 2 || size > 3 {
+		return n
+	}
+	t := &syntax.Node{Kind: syntax.Tuple}
+	for i := range size {
+		c := n
+		for k, axis := range []string{"unit:i", "unit:j", "unit:k"} {
+			v := int64(0)
+			if k == i {
+				v = 1
+			}
+			c = substitute(c, axis, syntax.Int(v))
+		}
+		t.Args = append(t.Args, c)
+	}
+	return t
+}
+
+func hasAxis(n *syntax.Node) bool {
+	if n.Kind == syntax.Symbol {
+		return strings.HasPrefix(n.Name, "unit:")
+	}
+	if n.Kind == syntax.Sum || n.Kind == syntax.Product {
+		return slices.ContainsFunc(n.Args, hasAxis)
+	}
+	return false
+}
 
 func hasMatrix(n *syntax.Node) bool {
 	switch n.Kind {
@@ -23,6 +59,7 @@ func (j *Judge) matrices(g, a *syntax.Node) Result {
 		return j.unknown("the product of matrices could not be computed")
 	}
 	if g.Kind != syntax.Matrix || a.Kind != syntax.Matrix {
+		g, a = axes(g, len(vector(a))), axes(a, len(vector(g)))
 		x, y := vector(g), vector(a)
 		if x == nil || y == nil {
 			return Different

@@ -10,6 +10,8 @@ var synonyms = map[string]string{
 	"true": "yes", "correct": "yes", "false": "no", "incorrect": "no", "none": "no solution", "no solutions": "no solution", "nosolution": "no solution",
 	"no real solution": "no solution", "no real solutions": "no solution", "empty set": "no solution", "does not exist": "dne", "undefined": "dne",
 	"all real numbers": "r", "infinitely many": "infinite", "infinity": "infinite", "infinitely many solutions": "infinite",
+	"infty": "infinite", "inf": "infinite", "infinite solutions": "infinite", "infinite number of solutions": "infinite", "infinitely": "infinite", "an infinite number": "infinite",
+	"impossible": "no solution", "no such": "no solution",
 }
 
 var styles = strings.NewReplacer(`\text`, "", `\mathrm`, "", `\textbf`, "", `\mathbf`, "", `\left`, "", `\right`, "", `\quad`, " ", `\ `, " ", `\,`, "", "{", "", "}", "", "$", "", "*", "", "~", " ", `\`, "")
@@ -31,6 +33,11 @@ func Plain(s string) string {
 func SameWords(a, b string) bool {
 	a, b = Plain(a), Plain(b)
 	return a != "" && (a == b || strings.ReplaceAll(a, " ", "") == strings.ReplaceAll(b, " ", ""))
+}
+
+// text tells that a node is a word that was read as a symbol: \text{no solution}.
+func text(n *syntax.Node) bool {
+	return n.Kind == syntax.Symbol && len(n.Name) > 2 && strings.IndexByte(n.Name, '_') < 0
 }
 
 // words compares where a side is text.

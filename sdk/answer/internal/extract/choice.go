@@ -67,7 +67,27 @@ func ChoiceIn(text string) (letter byte, passage string, ok bool) {
 			}
 		}
 	}
+	if letter, passage, ok := optionWord(text); ok {
+		return letter, passage, true
+	}
 	return alone(text)
+}
+
+// optionWord is the letter after the last "option" or "choice" that no "not" denies.
+func optionWord(text string) (letter byte, passage string, ok bool) {
+	for end := len(text); end > 0; {
+		i := max(strings.LastIndex(text[:end], "ption "), strings.LastIndex(text[:end], "hoice "))
+		if i < 1 {
+			break
+		}
+		end = i
+		rest := strings.TrimLeft(text[i+len("ption "):], "(*")
+		before := strings.TrimRight(text[:i-1], " ")
+		if rest != "" && rest[0] >= 'A' && rest[0] <= 'J' && single(rest, 0) && !strings.HasSuffix(before, "not") {
+			return rest[0], rest[:1], true
+		}
+	}
+	return 0, "", false
 }
 
 // near is a letter that stands alone in the first words of a sentence.

@@ -15,6 +15,11 @@ func last(text string, yield func(Candidate) bool) {
 	}
 	c, end := lastMath(text)
 	number, at, ok := lastNumberAt(text)
+	if (ok || end < 0) && at >= end {
+		if s, ok := structured(text, max(at, 0)); ok && !yield(Candidate{Text: s}) {
+			return
+		}
+	}
 	if ok && (end < 0 || at > end) {
 		if !yield(Candidate{Text: number, Percent: percent(text[at:])}) {
 			return
@@ -108,12 +113,31 @@ func lastNumberAt(text string) (string, int, bool) {
 		start := numberStart(text, i)
 		if anchored(text, start) {
 			start = expressionStart(text, start)
+			stop = quantityEnd(text, stop)
 			return strings.TrimSpace(text[start:stop]), stop, true
 		}
 		end = start
 	}
 	return "", 0, false
 }
+
+// quantityEnd extends a number over a fraction, a magnitude, a unit, a half of the day:
+// 3 ¼, 3 million, 5 km/h, 8 p.m.
+func quantityEnd(text string, end int) int {
+	rest := text[end:]
+	if r, n := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); r == '!' || strings.ContainsRune(vulgar, r) && n > 1 {
+		return end + len(rest) - len(strings.TrimLeft(rest, " ")) + n
+	}
+	if strings.HasPrefix(rest, "...") || strings.HasPrefix(rest, "…") {
+		return end + 3
+	}
+	if n := syntax.HalfDay(rest); n > 0 {
+		return end + n
+	}
+	return end + syntax.UnitEnd(rest)
+}
+
+const vulgar = "½⅓¼¾⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 
 // numberEnd extends a number over what belongs to it: 9π.
 func numberEnd(text string, end int) int {
@@ -141,13 +165,30 @@ func numberStart(text string, i int) int {
 			i--
 		case c == '.':
 			return i - 1
+		case c == ' ' && i > 1 && digit(text[i-2]) && strings.IndexByte(text[i:min(i+6, len(text))], '/') > 0 && mixedAt(text, i):
+			i--
 		case strings.HasSuffix(text[:i], "√"):
 			i -= len("√")
+		case strings.HasSuffix(text[:i], "−") && (i == len("−") || text[i-len("−")-1] == ' '):
+			return i - len("−")
 		default:
 			return i
 		}
 	}
 	return i
+}
+
+// mixedAt tells that the fraction at i belongs to the number before the space.
+func mixedAt(text string, i int) bool {
+	j := i
+	for j < len(text) && digit(text[j]) {
+		j++
+	}
+	k := i - 1
+	for k > 0 && digit(text[k-1]) {
+		k--
+	}
+	return j > i && j+1 < len(text) && text[j] == '/' && digit(text[j+1]) && (k == 0 || text[k-1] == ' ')
 }
 
 // thousands tells that a space is before three digits and after one to three.
@@ -194,6 +235,10 @@ func expressionStart(text string, i int) int {
 		case c == '(' && start == j:
 			j--
 			start = j
+		case c == '$' && start == j:
+			return j - 1
+		case start == j && currencyBefore(text[:j]) > 0:
+			return j - currencyBefore(text[:j])
 		case strings.IndexByte("+-*/^)", c) >= 0:
 			j--
 			if c == '-' && start == j+1 {
@@ -206,6 +251,15 @@ func expressionStart(text string, i int) int {
 		}
 	}
 	return start
+}
+
+// currencyBefore is the length of a sign of a currency at the end of s.
+func currencyBefore(s string) int {
+	r, n := utf8.DecodeLastRuneInString(s)
+	if strings.ContainsRune("€£¥₹", r) {
+		return n
+	}
+	return 0
 }
 
 // firstNumber is the first number of a sentence, or the one after its last "=".
@@ -224,10 +278,13 @@ func firstNumber(s string) (string, bool) {
 		if i > 0 && s[i-1] == '-' && (i == 1 || s[i-2] == ' ' || s[i-2] == '$') {
 			i--
 		}
-		if strings.HasPrefix(strings.TrimLeft(s[end:], " "), "%") || strings.HasPrefix(strings.TrimLeft(s[end:], " "), "percent") {
+		if percent(s[end:]) {
 			return s[i:end] + "%", true
 		}
-		return s[i:end], true
+		if i > 0 && s[i-1] == '$' {
+			i--
+		}
+		return s[i:quantityEnd(s, end)], true
 	}
 	return "", false
 }

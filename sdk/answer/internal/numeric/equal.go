@@ -27,7 +27,7 @@ const Bound = 1.0 / (1 << 62)
 
 // trials is how many points are tried with variables, enough how many must agree.
 const (
-	trials = 8
+	trials = 16
 	enough = 3
 	most   = 100 // bits before the point of a constant that is compared numerically
 )
@@ -57,6 +57,9 @@ func Proportional(a, b *syntax.Node, steps *int) (r Result, positive bool) {
 	return Unknown, false
 }
 
+// discrete are the functions that are compared at whole numbers.
+var discrete = []string{"factorial", "binomial", "sum", "prod"}
+
 func decide(a, b *syntax.Node, steps *int, ratio bool) Result {
 	variables := hasSymbol(a) || hasSymbol(b)
 	imaginary := hasImaginary(a) || hasImaginary(b)
@@ -65,11 +68,11 @@ func decide(a, b *syntax.Node, steps *int, ratio bool) Result {
 	exact := &comparer[precise]{walker: walker[precise]{high{}, 0, steps, &opaque}, ratio: ratio}
 	agreed, complexOnly := 0, 0
 	first := 0
-	if variables && (hasCall(a, "factorial", "binomial") || hasCall(b, "factorial", "binomial")) {
+	if variables && (hasCall(a, discrete...) || hasCall(b, discrete...)) {
 		first = wholePoints
 	}
-	for t := first; t < first+trials+first/8; t++ {
-		if !variables && t > 0 {
+	for t := first; t < first+trials+first/12; t++ {
+		if !variables && t > 0 || t == smallPoints && agreed >= enough {
 			break
 		}
 		quick.trial, exact.trial = t, t

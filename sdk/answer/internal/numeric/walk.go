@@ -81,8 +81,11 @@ func (w *walker[T]) variable(name string) T {
 // wholePoints is the first trial at whole numbers from 0 to 12, for factorials.
 const wholePoints = 100
 
-// point is the value of a variable at a trial: a rational number from 0.3 to 4.3,
-// negative in every odd trial.
+// smallPoints is the first trial at numbers below 0.55, for functions such as arcsin.
+const smallPoints = 8
+
+// point is the value of a variable at a trial: a rational number from 0.3 to 4.3, an
+// eighth of it from smallPoints on, negative in every odd trial.
 func point(name string, trial int) rat.Rat {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -90,6 +93,9 @@ func point(name string, trial int) rat.Rat {
 	k := int64(h.Sum64()>>20&0xfff) + 300
 	if trial%2 == 1 {
 		k = -k
+	}
+	if trial >= smallPoints {
+		k /= 8
 	}
 	return rat.Frac(k, 1024)
 }
@@ -209,6 +215,9 @@ func (w *walker[T]) root(b T, n int64) (v T, ok bool) {
 func (w *walker[T]) neg(a T) T { return w.Mul(w.Rat(rat.Int(-1)), a) }
 
 func (w *walker[T]) call(n *syntax.Node) (v T, ok bool) {
+	if (n.Name == "sum" || n.Name == "prod") && len(n.Args) == 4 {
+		return w.series(n)
+	}
 	args := make([]T, len(n.Args))
 	for i, arg := range n.Args {
 		if n.Name == "sin" || n.Name == "cos" || n.Name == "tan" || n.Name == "cot" || n.Name == "sec" || n.Name == "csc" {
@@ -229,6 +238,61 @@ func (w *walker[T]) call(n *syntax.Node) (v T, ok bool) {
 		}
 	}
 	return w.unknown(n.Name, args)
+}
+
+// longestSeries bounds the terms of a sum at a point.
+const longestSeries = 64
+
+// series is a sum or product over an index whose limits are whole at the point.
+func (w *walker[T]) series(n *syntax.Node) (v T, ok bool) {
+	from, ok1 := w.integer(n.Args[2])
+	to, ok2 := w.integer(n.Args[3])
+	if !ok1 || !ok2 || to < from-1 || to-from > longestSeries {
+		return v, false
+	}
+	v = w.Rat(rat.Int(int64(len(n.Name) - len("sum")))) // 0 or 1
+	for k := from; k <= to; k++ {
+		t, ok := w.eval(bind(n.Args[0], n.Args[1].Name, syntax.Int(k)))
+		switch {
+		case !ok:
+			return v, false
+		case n.Name == "sum":
+			v = w.Add(v, t)
+		default:
+			v = w.Mul(v, t)
+		}
+		if !w.Finite(v) {
+			return v, false
+		}
+	}
+	return v, true
+}
+
+// integer is the value of an expression if it is whole.
+func (w *walker[T]) integer(n *syntax.Node) (int64, bool) {
+	v, ok := w.eval(n)
+	if !ok {
+		return 0, false
+	}
+	z := w.Near(v)
+	k := math.Round(real(z))
+	return int64(k), math.Abs(real(z)-k) < 1e-9 && math.Abs(imag(z)) < 1e-9 && math.Abs(k) < 1<<31
+}
+
+// bind puts v for a variable.
+func bind(n *syntax.Node, name string, v *syntax.Node) *syntax.Node {
+	if n.Kind == syntax.Symbol && n.Name == name {
+		return v
+	}
+	if len(n.Args) == 0 {
+		return n
+	}
+	m := *n
+	m.Args = make([]*syntax.Node, len(n.Args))
+	for i, a := range n.Args {
+		m.Args[i] = bind(a, name, v)
+	}
+	return &m
 }
 
 // radians turns degrees into radians: \sin 30^\circ.

@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"strings"
+
+	"github.com/merit-rl/merit/sdk/answer/internal/rat"
 )
 
 // atom reads what needs no operator: a number, a letter, a group, a command.
@@ -35,8 +37,18 @@ func Letters(s string) string {
 }
 
 func (p *parser) numeral() *Node {
-	n := &Node{Kind: Number, Num: p.tok.num, Decimal: p.tok.dec, Name: p.tok.text}
+	n := &Node{Kind: Number, Num: p.tok.num, Decimal: p.tok.dec, Name: p.tok.text, Unit: currency(p.tok.money)}
 	p.advance()
+	if n.Unit == nil && p.tok.kind != tNum {
+		n.Unit = currency(p.tok.money)
+	}
+	if n.Unit != nil {
+		p.noted(n.Unit)
+	}
+	if factor, ok := magnitudes[strings.ToLower(p.tok.text)]; ok && p.tok.kind == tText {
+		n.Num = n.Num.Mul(rat.Int(factor))
+		p.advance()
+	}
 	if !n.Num.OK() {
 		p.fail("a number is too long")
 	}
@@ -45,6 +57,11 @@ func (p *parser) numeral() *Node {
 		n.Base = p.base()
 	}
 	return n
+}
+
+// magnitudes are words that multiply the number before them.
+var magnitudes = map[string]int64{
+	"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1000_000, "billion": 1000_000_000, "trillion": 1000_000_000_000, "lakh": 100_000, "crore": 10_000_000,
 }
 
 var baseNames = map[string]int{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "sixteen": 16}
@@ -75,6 +92,12 @@ func (p *parser) base() int {
 // letter reads a variable, a constant, or a function applied: x_1, e, f(x).
 func (p *parser) letter(s string) *Node {
 	switch s {
+	case "i", "j", "k":
+		if p.bold(s) {
+			return &Node{Kind: Symbol, Name: "unit:" + s}
+		}
+	}
+	switch s {
 	case "e", "i":
 		if !p.is("_") {
 			return &Node{Kind: Constant, Name: s}
@@ -89,6 +112,17 @@ func (p *parser) letter(s string) *Node {
 		return p.applied(n.Name)
 	}
 	return n
+}
+
+// bold tells that the letter before the token is a unit vector: it and another one are in
+// \mathbf.
+func (p *parser) bold(s string) bool {
+	for _, style := range []string{`\mathbf{`, `\boldsymbol{`, `\textbf{`} {
+		if strings.Contains(p.src, style+s+"}") && (strings.Contains(p.src, style+"j}") || s == "j" && strings.Contains(p.src, style+"i}") || strings.Contains(p.src, style+"k}")) {
+			return true
+		}
+	}
+	return false
 }
 
 // defined tells that a letter before parentheses is a function that an equation
@@ -180,11 +214,13 @@ func (p *parser) command(name string) *Node {
 		a := p.group()
 		return call("binomial", a, p.group())
 	case "lvert", "vert":
-		return p.bar(name)
+		return p.bar()
 	case "lVert", "Vert":
 		return p.norm()
 	case "lfloor", "lceil", "langle", "lbrace", "lbrack", "lparen":
 		return p.named(name)
+	case "between":
+		return p.between()
 	case "begin":
 		return p.environment()
 	case "log", "ln", "lg":
@@ -211,6 +247,9 @@ func (p *parser) other(name string) *Node {
 	case "overline", "bar", "vec", "hat", "tilde", "widehat", "overrightarrow", "widetilde", "dot", "overleftrightarrow", "mathcal", "mathfrak", "mathscr", "wideparen", "overarc", "acute", "ddot":
 		text := p.index()
 		p.advance()
+		if axis := strings.TrimSuffix(strings.TrimPrefix(text, `\`), "math"); (name == "hat" || name == "vec") && len(axis) == 1 && axis[0] >= 'i' && axis[0] <= 'k' {
+			return &Node{Kind: Symbol, Name: "unit:" + axis}
+		}
 		return p.subscript(&Node{Kind: Symbol, Name: name + ":" + text})
 	case "angle", "triangle", "measuredangle", "Delta", "nabla", "partial", "square", "star", "cdot", "prime":
 		p.advance()

@@ -123,6 +123,9 @@ func (p *parser) function(name string) *Node {
 		p.advance()
 	}
 	n := call(name, p.arguments()...)
+	if name == "det" && len(n.Args) == 1 && n.Args[0].Kind == Matrix {
+		n = determinant(n.Args[0])
+	}
 	if exponent == nil {
 		return n
 	}
@@ -176,16 +179,38 @@ func series(name string, body *Node, from, to string) *Node {
 	}
 	a, _, err1 := Parse(first, Options{})
 	b, _, err2 := Parse(to, Options{})
-	if err1 != nil || err2 != nil || a.Kind != Number || b.Kind != Number {
+	if err1 != nil || err2 != nil || !finite(a) || !finite(b) {
 		return nil
 	}
 	return call(name, rename(body, index), &Node{Kind: Symbol, Name: index}, a, b)
 }
 
-// rename makes the constants i and e that are an index variables.
+// finite tells that a limit of a sum is an expression.
+func finite(n *Node) bool {
+	switch n.Kind {
+	case Number, Symbol:
+		return true
+	case Sum, Product, Power:
+		for _, a := range n.Args {
+			if !finite(a) {
+				return false
+			}
+		}
+		return true
+	}
+	return n.Kind == Call && n.Name == "floor" && finite(n.Args[0])
+}
+
+// rename makes the constants i and e that are an index variables, and variables with
+// the index in their own index functions of it: a_k.
 func rename(n *Node, index string) *Node {
 	if n.Kind == Constant && n.Name == index {
 		return &Node{Kind: Symbol, Name: index}
+	}
+	if letter, sub, ok := strings.Cut(n.Name, "_"); ok && n.Kind == Symbol && strings.Contains(sub, index) {
+		if arg, _, err := Parse(sub, Options{}); err == nil {
+			return call("fn:"+letter+"_", arg)
+		}
 	}
 	if len(n.Args) == 0 {
 		return n

@@ -30,6 +30,8 @@ type token struct {
 	dec        bool
 	start, end int
 	spaced     bool // whitespace before it
+	roman      bool // a letter in \text or \mathrm
+	money      rune // a sign of a currency before it
 }
 
 type lexer struct {
@@ -39,14 +41,16 @@ type lexer struct {
 	commas bool // a comma between digits always separates
 	joined bool // a comma between digits is a decimal or thousands comma
 	sawSep bool // a comma between digits was read as one number
+	money  rune // a sign of a currency was skipped
 }
 
 // next reads the token at l.pos.
 func (l *lexer) next() token {
+	l.money = 0
 	spaced := l.space()
 	start := l.pos
 	t := l.scan()
-	t.start, t.end, t.spaced = start, l.pos, spaced
+	t.start, t.end, t.spaced, t.money = start, l.pos, spaced, l.money
 	return t
 }
 
@@ -56,14 +60,21 @@ func (l *lexer) space() bool {
 	for l.pos < len(l.src) {
 		c := l.src[l.pos]
 		switch {
-		case c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '~' || c == '$' || c == '"' || c == '`':
+		case c == '$':
+			if dollars(l.src, l.pos) {
+				l.money = '$'
+			}
+			l.pos++
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '~' || c == '"' || c == '`':
 			l.pos++
 		case c == '\\' && l.skipCommand():
 		case c == '*' && strings.HasPrefix(l.src[l.pos:], "**") && (l.pos == 0 || strings.TrimSpace(l.src[l.pos+2:]) == ""):
 			l.pos += 2
 		case c >= utf8.RuneSelf:
 			r, n := utf8.DecodeRuneInString(l.src[l.pos:])
-			if !unicode.IsSpace(r) && !unicode.Is(unicode.Sc, r) && !unicode.Is(unicode.Cf, r) {
+			if unicode.Is(unicode.Sc, r) {
+				l.money = r
+			} else if !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) {
 				return l.pos > start
 			}
 			l.pos += n
@@ -90,7 +101,11 @@ func (l *lexer) skipCommand() bool {
 		return false
 	}
 	switch rest[0] {
-	case ',', ';', ':', '!', ' ', '$', '/', '\n', '>':
+	case '$':
+		l.money = '$'
+		l.pos += 2
+		return true
+	case ',', ';', ':', '!', ' ', '/', '\n', '>':
 		l.pos += 2
 		return true
 	}
@@ -106,6 +121,12 @@ func (l *lexer) skipCommand() bool {
 		l.pos++
 	}
 	return true
+}
+
+// dollars tells that a dollar sign is money rather than the beginning of mathematics:
+// it is the only one, and a number follows it.
+func dollars(s string, i int) bool {
+	return i+1 < len(s) && isDigit(s[i+1]) && strings.Count(s, "$") == 1
 }
 
 func commandName(s string) string {
@@ -163,8 +184,14 @@ func (l *lexer) sign(c byte) token {
 // number reads digits with separators: 1,234.5, 10{,}000, 1 000, .5, 2.5e3.
 func (l *lexer) number() token {
 	start := l.pos
-	digits := l.digits()
 	t := token{kind: tNum}
+	if whole, places, n := grouped(l.src[l.pos:], l.commas); n > 0 {
+		l.pos += n
+		l.sawSep = true
+		t.num, t.dec, t.text = decimal(whole).Mul(rat.Ten(places).Inv()), places > 0, l.src[start:l.pos]
+		return t
+	}
+	digits := l.digits()
 	for l.pos < len(l.src) {
 		skip := 0
 		if digits != "" && digits[0] != '0' {
@@ -184,6 +211,14 @@ func (l *lexer) number() token {
 		frac := l.digits()
 		t.num = decimal(digits + frac).Mul(rat.Ten(len(frac)).Inv())
 		t.num = l.repeating(t.num, len(frac))
+		if n := ellipsis(l.src[l.pos:]); n > 0 {
+			if period := repeated(frac); period > 0 {
+				head := len(frac) - period
+				tail := decimal(frac[head:]).Div(rat.Ten(period).Sub(rat.Int(1))).Mul(rat.Ten(head).Inv())
+				t.num = decimal(digits + frac[:head]).Mul(rat.Ten(head).Inv()).Add(tail)
+			}
+			l.pos += n
+		}
 	}
 	l.scientific(&t)
 	t.text = l.src[start:l.pos]
@@ -214,6 +249,53 @@ func (l *lexer) decimalPoint() bool {
 		return true
 	}
 	return false
+}
+
+// grouped reads the groups of other countries at the beginning of s: 1.234.567,8 and
+// 12,34,567 and 1_234_567. It returns the digits, how many of them are decimals, and the
+// length, which is 0 for other numbers.
+func grouped(s string, commas bool) (digits string, places, n int) {
+	head := leadingDigits(s)
+	if len(head) == 0 || len(head) > 3 || len(head) == len(s) || strings.IndexByte(".,_", s[len(head)]) < 0 {
+		return "", 0, 0
+	}
+	sep := s[len(head)]
+	digits, n = head, len(head)
+	groups, short := 0, 0
+	for n < len(s) && s[n] == sep {
+		run := leadingDigits(s[n+1:])
+		if len(run) != 3 && (len(run) != 2 || sep != ',') || groups > 6 {
+			break
+		}
+		if len(run) == 2 {
+			short++
+		}
+		if len(run) == 2 && short < groups+1 {
+			return "", 0, 0
+		}
+		digits += run
+		n += 1 + len(run)
+		groups++
+	}
+	switch {
+	case n < len(s) && isDigit(s[n]) || groups == 0:
+		return "", 0, 0
+	case sep == ',':
+		ok := !commas && short > 0 && groups == short+1 && len(head) < 3
+		if !ok {
+			n = 0
+		}
+		return digits, 0, n
+	case sep == '.' && n+1 < len(s) && s[n] == ',' && isDigit(s[n+1]):
+		run := leadingDigits(s[n+1:])
+		if commas || n+1+len(run) < len(s) && s[n+1+len(run)] == ',' || groups == 1 && len(run) != 2 {
+			return "", 0, 0
+		}
+		return digits + run, len(run), n + 1 + len(run)
+	case groups < 2 || n < len(s) && s[n] == sep && n+1 < len(s) && isDigit(s[n+1]):
+		return "", 0, 0
+	}
+	return digits, 0, n
 }
 
 func leadingDigits(s string) string {
@@ -276,6 +358,32 @@ func decimal(digits string) rat.Rat {
 		return rat.Int(n)
 	}
 	return longDecimal(digits)
+}
+
+// ellipsis is the length of the dots after a decimal that goes on: 0.333...
+func ellipsis(s string) int {
+	for _, d := range []string{"...", "…", `\ldots`, `\dots`, `\cdots`} {
+		if strings.HasPrefix(s, d) {
+			return len(d)
+		}
+	}
+	return 0
+}
+
+// repeated is the length of the shortest period that ends decimals at least twice, and
+// three times if it is one digit; 0 if there is none.
+func repeated(frac string) int {
+	for p := 1; 2*p <= len(frac) && p <= 12; p++ {
+		times := max(2, 4-p)
+		if len(frac) < times*p {
+			continue
+		}
+		block := frac[len(frac)-p:]
+		if strings.HasSuffix(frac, strings.Repeat(block, times)) {
+			return p
+		}
+	}
+	return 0
 }
 
 // repeating reads the period of 0.1\overline{6}, 0.(6) or 0.333\ldots after the

@@ -44,7 +44,7 @@ func (p *parser) groups() (groups [][]*Node, semis bool) {
 			}
 			p.advance()
 		}
-		if p.closes() {
+		if p.closes() && (p.depth > 0 || len(group) > 0 || !p.is("]")) { // ]0, 1] begins with one
 			break
 		}
 		group = append(group, p.element())
@@ -84,6 +84,9 @@ func (p *parser) element() *Node {
 	}
 	defer p.leave()
 	start := p.tok.start
+	if p.tok.kind == tRel && (p.tok.op == Approx || p.tok.op == EQ) { // ≈ 17 ft
+		p.advance()
+	}
 	n := p.leading()
 	if p.tok.kind == tRel {
 		n = p.relation(n)
@@ -92,7 +95,7 @@ func (p *parser) element() *Node {
 		p.advance()
 		n = p.element()
 	}
-	p.dropText()
+	n = p.remark(n)
 	end := min(p.tok.start, len(p.src))
 	if n.Text == "" && start < end {
 		n.Text = p.src[start:end]
@@ -103,24 +106,26 @@ func (p *parser) element() *Node {
 // leading drops text before a value: \text{Answer: } 5.
 func (p *parser) leading() *Node {
 	if p.tok.kind != tText {
-		return p.sets()
+		return p.valued()
 	}
-	word := p.tok.text
 	state := *p
 	p.advance()
 	if p.tok.kind == tEnd || p.tok.kind == tSep || p.tok.kind == tRel || p.tok.kind == tText || p.closes() || p.tok.kind == tSym && p.tok.text != "(" && p.tok.text != "-" {
 		*p = state
-		return p.sets()
 	}
-	_ = word
-	return p.sets()
+	return p.valued()
 }
 
-// dropText skips units and remarks after a value.
-func (p *parser) dropText() {
+// remark skips words after a value, and gives it the unit that they state.
+func (p *parser) remark(n *Node) *Node {
 	for p.tok.kind == tText || p.cmd("pmod") {
-		p.unit()
+		if n.Kind == Relation {
+			p.unit()
+		} else {
+			n = p.measured(n)
+		}
 	}
+	return n
 }
 
 func (p *parser) relation(first *Node) *Node {

@@ -67,6 +67,7 @@ type Node struct {
 	Base                int
 	Num                 rat.Rat
 	Name                string
+	Unit                *Unit // what the value is measured in, or nil
 	Args                []*Node
 	Ops                 []Op
 	Text                string // the source, for elements of lists and for the whole

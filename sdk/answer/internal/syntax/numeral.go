@@ -9,6 +9,13 @@ import (
 // Numeral is the node of what is only a number, the most frequent answer, without
 // a parser: 42, -3, 1,234, 0.5, $18.00. It is nil for anything else.
 func Numeral(s string) *Node {
+	var unit *Unit
+	if strings.HasPrefix(s, "$") && dollars(s, 0) {
+		unit = currency('$')
+	}
+	if strings.HasSuffix(s, "...") {
+		return nil
+	}
 	s = strings.TrimRight(strings.Trim(s, " $\n"), ".")
 	minus := strings.HasPrefix(s, "-")
 	if minus {
@@ -32,7 +39,7 @@ func Numeral(s string) *Node {
 	if minus {
 		n = -n
 	}
-	node := &Node{Kind: Number, Num: rat.Int(n), Text: s, Name: s}
+	node := &Node{Kind: Number, Num: rat.Int(n), Text: s, Name: s, Unit: unit}
 	if point >= 0 {
 		node.Decimal, node.Num = true, rat.Int(n).Mul(rat.Ten(len(s)-point-1).Inv())
 	}
@@ -40,6 +47,39 @@ func Numeral(s string) *Node {
 		node.Text = "-" + s
 	}
 	return node
+}
+
+// BaseNumeral is the node of a numeral with letters: 2F_{16}; nil for anything else.
+func BaseNumeral(s string) *Node {
+	i := strings.LastIndexByte(s, '_')
+	if i < 1 || len(s) > 60 {
+		return nil
+	}
+	digits := strings.Trim(strings.NewReplacer(`\text`, "", `\mathrm`, "", `\mathtt`, "", "{", "", "}", "", " ", "", "$", "", "(", "", ")", "").Replace(s[:i]), " ")
+	base, ok := decimal(strings.Trim(leadingDigits(strings.TrimLeft(s[i+1:], "{ ")), " ")).Int64()
+	if !ok || base < 11 || base > 36 || strings.Trim(s[i+1:], "{}0123456789 $.") != "" || digits == "" || len(digits) > 24 {
+		return nil
+	}
+	n := &Node{Kind: Number, Num: rat.Int(0), Base: int(base), Name: strings.ToUpper(digits)}
+	for _, c := range n.Name {
+		d := Digit(c)
+		if d < 0 || d >= base {
+			return nil
+		}
+		n.Num = n.Num.Mul(rat.Int(base)).Add(rat.Int(d))
+	}
+	return n
+}
+
+// Digit is the value of a digit of a numeral, up to Z, or -1.
+func Digit(c rune) int64 {
+	switch {
+	case c >= '0' && c <= '9':
+		return int64(c - '0')
+	case c >= 'A' && c <= 'Z':
+		return int64(c-'A') + 10
+	}
+	return -1
 }
 
 var numberWords = func() map[string]int64 {

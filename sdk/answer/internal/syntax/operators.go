@@ -1,5 +1,7 @@
 package syntax
 
+import "github.com/merit-rl/merit/sdk/answer/internal/rat"
+
 func (p *parser) additive() *Node {
 	if !p.enter() {
 		return Int(0)
@@ -45,7 +47,6 @@ func (p *parser) plusMinusSlash(n *Node) *Node {
 }
 
 func (p *parser) term() *Node {
-	start := p.tok
 	n := p.juxtaposed()
 	for p.err == nil {
 		switch {
@@ -54,7 +55,7 @@ func (p *parser) term() *Node {
 			n = Times(n, p.juxtaposed())
 		case p.is("/") || p.cmd("div"):
 			p.advance()
-			n = p.divide(n, start)
+			n = p.divide(n)
 		case p.is(":") && p.such == 0:
 			n = p.ratio(n)
 		case p.cmd("mod") || p.cmd("bmod"):
@@ -68,7 +69,7 @@ func (p *parser) term() *Node {
 }
 
 // divide reads the divisor. In 1/2x it is 2x; with the option Fraction it is 2.
-func (p *parser) divide(n *Node, _ token) *Node {
+func (p *parser) divide(n *Node) *Node {
 	if p.tok.kind == tNum && n.Kind == Number {
 		d := number(p.tok.num)
 		l := p.lexer
@@ -110,24 +111,62 @@ func (p *parser) juxtaposed() *Node {
 	whole := p.tok
 	n := p.power()
 	for p.err == nil && p.starts() {
-		if p.tok.kind == tText && !p.factorAhead() {
-			p.unit()
+		if p.tok.kind == tText || p.shortUnit(n) {
+			n = p.measured(n)
+			continue
+		}
+		if n.Kind == Call && n.Name == "degree" && p.tok.kind == tNum {
+			if m, ok := p.arcMinutes(n); ok {
+				n = m
+				continue
+			}
+		}
+		if n.Unit != nil && p.tok.kind == tNum {
+			n = p.compound(n)
 			continue
 		}
 		if m, ok := p.mixed(n, whole); ok {
 			n = m
 			continue
 		}
-		if p.shortUnit(n) {
-			continue
-		}
-		n = Times(n, p.power())
+		n = beside(n, p.power())
 	}
 	return n
 }
 
-// factorAhead tells whether a word is a factor of a product rather than a unit.
-func (p *parser) factorAhead() bool { return false }
+// beside is a product of factors without a sign, or the point that a letter names:
+// V(2, 5).
+func beside(a, b *Node) *Node {
+	if a.Kind == Symbol && (b.Kind == Tuple && len(b.Args) > 1) {
+		return b
+	}
+	return Times(a, b)
+}
+
+// arcMinutes reads the minutes and seconds of 22^\circ 30' 15”.
+func (p *parser) arcMinutes(n *Node) (*Node, bool) {
+	value, part, found := n.Args[0], rat.Int(1), false
+	for p.tok.kind == tNum && part.Cmp(rat.Frac(1, 3600)) > 0 {
+		state := *p
+		num := p.tok.num
+		p.advance()
+		primes := 0
+		if p.is("^") {
+			p.advance()
+		}
+		for p.is("'") || p.cmd("prime") {
+			primes++
+			p.advance()
+		}
+		part = part.Mul(rat.Frac(1, 60))
+		if primes == 0 || primes == 1 && part.Cmp(rat.Frac(1, 60)) < 0 {
+			*p = state
+			break
+		}
+		value, found = Plus(value, number(num.Mul(part))), true
+	}
+	return call("degree", value), found
+}
 
 // mixed reads the fraction of a mixed number after its whole part.
 func (p *parser) mixed(n *Node, whole token) (*Node, bool) {
@@ -136,14 +175,13 @@ func (p *parser) mixed(n *Node, whole token) (*Node, bool) {
 	}
 	switch {
 	case p.cmd("frac") || p.cmd("dfrac") || p.cmd("tfrac") || p.cmd("cfrac"):
-		f := p.power()
+		f := p.atom()
 		if f.Kind == Number && f.Num.Sign() > 0 {
-			return Plus(n, f), true
+			return p.postfix(Plus(n, f)), true
 		}
-		return Times(n, f), true
+		return Times(n, p.postfix(f)), true
 	case p.cmd("fraction"):
-		f := p.power()
-		return Plus(n, f), true
+		return p.postfix(Plus(n, p.atom())), true
 	case p.tok.kind == tNum && p.tok.spaced:
 		return p.plainMixed(n)
 	}
@@ -163,7 +201,7 @@ func (p *parser) plainMixed(n *Node) (*Node, bool) {
 	f := number(p.tok.num.Div(d.num))
 	p.lexer = l
 	p.advance()
-	return Plus(n, f), true
+	return p.postfix(Plus(n, f)), true
 }
 
 // starts tells whether the token begins a factor.
@@ -176,7 +214,7 @@ func (p *parser) starts() bool {
 		case "(", "{", `\{`:
 			return true
 		case "[":
-			return true
+			return p.turned == 0
 		case "|":
 			return p.bars == 0 && p.such == 0
 		}

@@ -34,8 +34,11 @@ type parser struct {
 	err    error
 	depth  int
 	nodes  int
-	bars   int // open |
-	such   int // open sets, where : and | separate a condition
+	bars   int   // open |
+	turned int   // open ] at the left of an interval
+	such   int   // open sets, where : and | separate a condition
+	seen   *Unit // the last unit in the value that is read
+	many   bool  // it has several
 }
 
 // Parse reads s. The traits tell whether other options would read it otherwise.
@@ -45,7 +48,7 @@ func Parse(s string, opt Options) (*Node, Traits, error) {
 	}
 	p := &parser{opt: opt}
 	p.src, p.commas, p.joined = trim(s), opt.Commas, opt.Joined
-	p.matrix = strings.Contains(s, "matrix") || strings.Contains(s, "{array}")
+	p.matrix = strings.Contains(s, "matrix") || strings.Contains(s, "{array}") || strings.Contains(s, "cases}")
 	p.advance()
 	n := p.list()
 	if p.tok.kind != tEnd {
@@ -72,6 +75,9 @@ func trim(s string) string {
 	s = strings.TrimSpace(s)
 	for s != "" {
 		t := strings.TrimRight(s, " .,;:\n\t")
+		if strings.HasPrefix(s[len(t):], "...") && t != "" && isDigit(t[len(t)-1]) {
+			return t + "..."
+		}
 		t = strings.TrimSuffix(t, `\`)
 		if t == s {
 			break

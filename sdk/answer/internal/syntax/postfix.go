@@ -6,7 +6,11 @@ func (p *parser) power() *Node {
 		return Int(0)
 	}
 	defer p.leave()
-	n := p.atom()
+	return p.postfix(p.atom())
+}
+
+// postfix reads the exponents and signs behind a factor.
+func (p *parser) postfix(n *Node) *Node {
 	for p.err == nil {
 		switch {
 		case p.is("!"):
@@ -20,8 +24,7 @@ func (p *parser) power() *Node {
 			n = primed(n)
 		case p.cmd("degree"):
 			p.advance()
-			p.temperature()
-			n = call("degree", n)
+			n = p.temperature(call("degree", n))
 		case p.cmd("superscript"):
 			n = Raise(n, number(p.tok.num))
 			p.advance()
@@ -43,8 +46,7 @@ func primed(n *Node) *Node {
 func (p *parser) exponent(n *Node) *Node {
 	p.advance()
 	if p.degreeSign() {
-		p.temperature()
-		return call("degree", n)
+		return p.temperature(call("degree", n))
 	}
 	if p.is("'") || p.cmd("prime") {
 		p.advance()

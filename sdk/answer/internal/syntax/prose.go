@@ -38,7 +38,7 @@ func smallWord(s string, i int) bool {
 		return false
 	}
 	switch strings.ToLower(s[i : i+2]) {
-	case "is", "of", "at", "on", "by", "we", "it", "so", "be", "if", "as", "an", "he", "no", "to":
+	case "is", "of", "at", "on", "by", "we", "it", "so", "be", "if", "as", "an", "he", "no":
 		return true
 	}
 	return false
@@ -47,11 +47,14 @@ func smallWord(s string, i int) bool {
 func proseWord(run string) bool {
 	lower := strings.ToLower(run)
 	switch lower {
-	case "and", "infinity", "inf", "infty", "percent", "percentage", "pct", "degrees", "degree", "union", "base":
+	case "and", "between", "infinity", "inf", "infty", "percent", "percentage", "pct", "degrees", "degree", "union", "base":
 		return false
 	}
-	if functions[run] || unit(lower) || greek[run] || functions[run[:len(run)-1]] {
+	if functions[run] || unit(lower) || greek[run] || magnitudes[lower] != 0 {
 		return false
+	}
+	if last := run[len(run)-1]; functions[run[:len(run)-1]] && (last >= 'A' && last <= 'Z' || last >= 'u' || last == 'a' || last == 'n') {
+		return false // sinx
 	}
 	if lower == "the" || lower == "are" || lower == "for" || lower == "yes" || lower == "not" || lower == "all" || lower == "has" || lower == "was" || lower == "his" || lower == "her" || lower == "odd" {
 		return true

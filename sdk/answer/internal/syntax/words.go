@@ -70,6 +70,12 @@ func (l *lexer) known(run string) (token, bool) {
 	case "pi":
 		l.pos += 2
 		return token{kind: tCmd, text: "pi"}, true
+	case "between":
+		l.pos += len(run)
+		return token{kind: tCmd, text: "between"}, true
+	case "to":
+		l.pos += len(run)
+		return token{kind: tSym, text: ":"}, true
 	case "union":
 		l.pos += len(run)
 		return token{kind: tCmd, text: "cup"}, true
@@ -80,11 +86,16 @@ func (l *lexer) known(run string) (token, bool) {
 			return token{kind: tCmd, text: run[:n]}, true
 		}
 	}
-	if unit(lower) || len(run) > 3 && spelled(run) || greek[run] {
+	if unit(lower) || l.quantity() && symbolUnit(run) != nil || len(run) > 3 && spelled(run) || greek[run] {
 		l.pos += len(run)
 		return token{kind: tText, text: run}, true
 	}
 	return token{}, false
+}
+
+// quantity tells that a word follows a number and a space: 4 kJ.
+func (l *lexer) quantity() bool {
+	return l.pos > 1 && l.src[l.pos-1] == ' ' && isDigit(l.src[l.pos-2])
 }
 
 // spelled tells that a run of letters is a word rather than a product: it has a
@@ -199,7 +210,7 @@ func (l *lexer) contents(content string) token {
 		return token{kind: tCmd, text: content}
 	}
 	if len(content) == 1 && isLetter(content[0]) {
-		return token{kind: tLetter, text: content}
+		return token{kind: tLetter, text: content, roman: true}
 	}
 	if isDigit(content[0]) { // \text{20 students}
 		inner := lexer{src: content}
