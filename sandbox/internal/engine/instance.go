@@ -91,6 +91,10 @@ func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instanc
 	return i, nil
 }
 
+// Enter gives the guest another process environment: Process.Boot of its program's, or the
+// program's again.
+func (i *Instance) Enter(p *Process) { i.world.Process = p }
+
 // Close frees the instance.
 func (i *Instance) Close() {
 	i.program.engine.watch.remove(&i.guard)

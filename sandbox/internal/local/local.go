@@ -105,6 +105,7 @@ type Backend struct {
 	nested    map[string]*nested
 	theirs    []engine.Import // imports that only interpreters may use
 	tokens    chan struct{}   // one for each running evaluation
+	boots     boots
 }
 
 // New returns a backend. If the cache folder cannot be written, New logs that and
@@ -134,6 +135,7 @@ func (b *Backend) Close() {
 			m.Close(context.Background())
 		}
 	}
+	b.boots.close()
 	b.engine.Close()
 }
 

@@ -27,10 +27,7 @@ func (w *worker) begin(ctx context.Context) error {
 		m.origin = m.recallOrigin()
 	}
 	if o := m.origin; o != nil {
-		if err := w.instance.Adopt(o.state); err != nil {
-			return err
-		}
-		if err := w.guest.Resume(o.memo); err != nil {
+		if err := w.adopt(o); err != nil {
 			return err
 		}
 		return w.describe()
@@ -44,6 +41,14 @@ func (w *worker) begin(ctx context.Context) error {
 		m.keepOrigin()
 	}
 	return err
+}
+
+// adopt sets the worker to an origin.
+func (w *worker) adopt(o *origin) error {
+	if err := w.instance.Adopt(o.state); err != nil {
+		return err
+	}
+	return w.guest.Resume(o.memo)
 }
 
 // originName names everything that determines the origin, apart from Merit
@@ -70,11 +75,15 @@ func (m *Module) keepOrigin() {
 	if !m.script {
 		return
 	}
-	memo := m.origin.memo
-	out := append(binary.LittleEndian.AppendUint32(nil, uint32(len(memo))), memo...)
-	if out, ok := m.origin.state.Append(out); ok {
+	if out, ok := m.origin.append(nil); ok {
 		m.backend.engine.Keep(m.originName(m.evaluates()), out)
 	}
+}
+
+// append encodes the origin. It returns false if its state cannot be stored.
+func (o *origin) append(out []byte) ([]byte, bool) {
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(o.memo)))
+	return o.state.Append(append(out, o.memo...))
 }
 
 // recallOrigin returns the origin that an earlier process cached, or nil.
@@ -86,6 +95,11 @@ func (m *Module) recallOrigin() *origin {
 	if len(data) == 0 {
 		data = m.backend.engine.Recall(m.originName(true))
 	}
+	return parseOrigin(data)
+}
+
+// parseOrigin decodes the output of append, or returns nil.
+func parseOrigin(data []byte) *origin {
 	if len(data) < 4 {
 		return nil
 	}

@@ -27,11 +27,14 @@ var errCold = errors.New("the module failed on the built-in conversation")
 // so or its manifest forbids it. It does the same in every isolation mode, so
 // that results and fuel are the same.
 func (w *worker) prepare(ctx context.Context) error {
-	w.collector.Start(nil, false)
-	w.instance.Begin(ctx, w.module.startBudget())
-	stop := w.guest.Start()
-	if _, late := w.instance.End(); late != nil {
-		stop = late
+	budget := w.module.startBudget()
+	booted, stop, err := w.boot(ctx, budget)
+	if err != nil {
+		return err
+	}
+	if stop == nil {
+		budget.Fuel -= booted
+		_, stop = w.within(ctx, budget, w.guest.Start)
 	}
 	if stop != nil {
 		return w.notStarted(stop)

@@ -62,6 +62,14 @@ type Guest interface {
 	Resume(memo []byte) error
 }
 
+// Booter is a guest whose start has two parts.
+type Booter interface {
+	Guest
+	// Boot runs the first part, in Process.Boot. Memo then returns what it learned, for
+	// Resume in an instance that begins from the state after Boot. Start runs the rest.
+	Boot() *engine.Stop
+}
+
 // Streams is what a guest prints and reads.
 type Streams interface {
 	engine.System

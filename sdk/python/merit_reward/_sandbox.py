@@ -1,9 +1,11 @@
 """The reward's side of the sandbox.
 
-``boot`` runs once: it loads the reward, tells the host where ``serve`` lies in
-memory and leaves by ``_exit``, which ends the call of the host but not the
-interpreter: its memory is as if ``_exit`` were still running. Merit takes its
-snapshot then, and calls ``serve`` through the table for every evaluation.
+``ready`` runs first: it does what is the same for every reward, tells the host
+where ``load`` is in memory and leaves by ``_exit``, which ends the call of the
+host but not the interpreter: its memory is as if ``_exit`` were still running.
+Merit keeps this state for all rewards. It then calls ``load`` through the table,
+which loads a reward and says where ``serve`` is. Merit takes the snapshot of the
+reward, and calls ``serve`` for every evaluation.
 """
 
 from __future__ import annotations
@@ -127,26 +129,38 @@ def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]
     return (_answer(lambda: reward.results([runner.rollout(m) for m in _request()])),)
 
 
-def boot(path: str, function: str, parameters: str, batch: str) -> None:
-    """Loads the reward and tells the host what it is, or why it cannot be loaded.
-
-    Its folder comes onto the path only now, and its module is called reward
-    whatever its file is called: a file named re.py must not stand in for re.
-    """
-    global _serve  # they must live as long as the interpreter
+def ready() -> None:
+    """Readies the interpreter for any reward, and tells the host what loads one."""
     _begin()
     refusals.begin(runner.BUILT)
     absent.watch()
     absent.quicken_imports()
     shims.install()
+    _leave(("", [id(()), id(BUFFER), id(ANSWER), 0, 0, id(load)], *_NOTHING[1:]))
+
+
+def load() -> None:
+    """Loads the reward that the host names, and answers what it is or why it cannot be loaded."""
+    ANSWER[0] = dumps(_load(*_request()), 2)
+    _settle_memory()
+
+
+def _load(path: str, function: str, given: "dict[str, object] | None", batch: str, packages: str):  # type: ignore[no-untyped-def]
+    """Loads the reward.
+
+    Its folder comes onto the path only now, and its module is called reward
+    whatever its file is called: a file named re.py must not stand in for re.
+    """
+    global _serve  # they must live as long as the interpreter
     try:
+        if packages:
+            sys.path.append(packages)
         folder, _, file = path.rpartition("/")
         posix.chdir(folder)
         runner.ALONE[:] = [file] if posix.listdir(folder) == [file] else []
         if file == "reward.py":  # a folder with what it imports, or a file alone
             sys.path.insert(0, folder)
         module = runner.load(path, "reward")
-        given = loads(_contents(parameters)) if parameters else None
         reward = runner.find(module, function, given, runner.batch_of(batch))
         whole = reward.group or reward.whole
         arguments, shelf = ({}, {}) if whole else _shelf.make(reward)
@@ -163,10 +177,9 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
             refusals.settle()  # those are not the reward's
         runner.explain(_raised())  # loads what tracebacks need
         addresses = [id(()), id(BUFFER), id(ANSWER), id(refusals.PENDING), id(settle), *map(id, _serve)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, entry, refused)
+        return ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, entry, refused)
     except BaseException as e:
-        hello = (runner.explain(e), *_NOTHING)
-    _leave(hello)
+        return (runner.explain(e), *_NOTHING)
 
 
 def boot_program() -> None:
@@ -195,10 +208,15 @@ _NOTHING = ([], False, False, False, [], {}, {}, {}, [])  # of what the host is 
 
 def _leave(hello) -> None:  # type: ignore[no-untyped-def]
     """Tells the host what it can call and leaves."""
-    gc.collect()
-    gc.freeze()
+    _settle_memory()
     posix.write(1, dumps(hello, 2))
     posix._exit(0)
+
+
+def _settle_memory() -> None:
+    """Frees what nobody uses, and spares the collector of evaluations what is there."""
+    gc.collect()
+    gc.freeze()
 
 
 def _flushed(serve):  # type: ignore[no-untyped-def]
@@ -213,11 +231,6 @@ def _flushed(serve):  # type: ignore[no-untyped-def]
                 ...  # the log lacks it, and the answer stands
 
     return flushed
-
-
-def _contents(path: str) -> bytes:
-    with open(path, "rb") as f:
-        return f.read()
 
 
 def _raised() -> BaseException:

@@ -12,14 +12,20 @@ type Process struct {
 	Args  []string
 	Env   []string // NAME=value
 	Files *Files   // the root folder, read-only; nil = no files
+	// Boot, if set, is the environment of the first part of a start, before the guest
+	// gets this one. The state after it is the same for all processes with that Boot.
+	Boot *Process
 }
 
-// Sum returns a digest of arguments, environment and files.
+// Sum returns a digest of arguments, environment and files, and of those of Boot.
 func (p *Process) Sum() (sum [32]byte) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q", p.Args, p.Env)
 	if p.Files != nil {
 		fmt.Fprintf(h, " %x", p.Files.sum())
+	}
+	if p.Boot != nil {
+		fmt.Fprintf(h, " %x", p.Boot.Sum())
 	}
 	h.Sum(sum[:0])
 	return sum

@@ -14,11 +14,11 @@ import (
 
 // guest is CPython in an instance. It is a WASI command, and a command that
 // waits for input cannot be restored, because its stack is live. So the program
-// never waits: it loads what it will serve, reports where its function serve is
-// in memory and calls _exit. That ends the host's call but not the interpreter,
-// whose memory is as if _exit were still running. From then on serve is called
-// through CPython's own type slot, as a C function would call it, and the state
-// between calls can be snapshotted like that of any reactor.
+// never waits: it reports where a function is in memory that serves, or that loads
+// a reward first, and calls _exit. That ends the host's call but not the
+// interpreter, whose memory is as if _exit were still running. From then on such
+// functions are called through CPython's own type slot, as a C function would call
+// them, and the state between calls can be snapshotted like that of any reactor.
 type guest struct {
 	instance *engine.Instance
 	streams  profile.Streams

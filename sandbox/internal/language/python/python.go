@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 	"sync"
@@ -74,21 +75,34 @@ func (l *Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 	if s.Uses(askModule, "merit_reward") {
 		files[path.Join(ownFolder, askFile)], _ = sdk.Files.ReadFile(askFile) // embedded
 	}
+	boot := l.process(bootCode, maps.Clone(files))
 	for name, data := range s.Files {
 		files[path.Join(rewardFolder, name)] = data
 	}
-	with := ""
-	if len(s.With) > 0 {
-		var e marshal.Encoder
-		e.Reset()
+	process := l.process(bootCode, files)
+	process.Boot = &boot
+	return python{taken(s.With), loading(s)}, process
+}
+
+// loading returns the request that loads a reward, as merit_reward._sandbox reads it.
+func loading(s *source.Script) []byte {
+	var e marshal.Encoder
+	e.Reset()
+	e.Tuple(5)
+	e.Text("/" + path.Join(rewardFolder, s.Entry))
+	e.Text(s.Function)
+	if len(s.With) == 0 {
+		e.None()
+	} else {
 		_ = e.JSON(s.With) // it was parsed before
-		files[withFile], with = e.Bytes(), "/"+withFile
 	}
-	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with, s.Batch)
+	e.Text(s.Batch)
+	packages := ""
 	if hasPackages(s.Files) {
-		boot = packagesCode + boot
+		packages = "/" + path.Join(rewardFolder, packagesFolder)
 	}
-	return python{taken(s.With)}, l.process(boot, files)
+	e.Text(packages)
+	return e.Bytes()
 }
 
 // hasPackages reports whether files contain those that merit reward add has added.
@@ -159,13 +173,11 @@ const (
 const (
 	ownFolder      = "merit" // the folder of merit_reward, below "/"
 	rewardFolder   = "reward"
-	withFile       = ownFolder + "/with" // the parameters, as a dict of marshal
-	packagesFolder = "packages"          // of a reward
-	packagesCode   = "import sys; sys.path.append('/" + rewardFolder + "/" + packagesFolder + "')\n"
+	packagesFolder = "packages" // of a reward
 	askModule      = "merit_reward.ask"
 	askFile        = "merit_reward/ask.py"
 	pathCode       = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox."
-	bootCode       = pathCode + "boot(%q, %q, %q, %q)"
+	bootCode       = pathCode + "ready()"
 	programCode    = pathCode + "boot_program()"
 
 	environmentFolder = "environment"

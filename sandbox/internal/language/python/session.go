@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -12,24 +13,51 @@ import (
 )
 
 // python is the profile of rewards in Python.
-type python struct{ taken map[string]bool }
+type python struct {
+	taken   map[string]bool
+	loading []byte // the request that loads the reward
+}
 
 func (python) Name() string { return "python" }
 func (python) Group() bool  { return false } // until the reward has described itself
 
 func (p python) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	return &session{
-		guest: guest{instance: i, streams: c, taken: p.taken}, collector: c, input: l.InputMiB << 20, output: l.OutputKiB << 10,
+		guest: guest{instance: i, streams: c, taken: p.taken}, collector: c, loading: p.loading, input: l.InputMiB << 20, output: l.OutputKiB << 10,
 	}
 }
 
 type session struct {
 	guest
 	collector *result.Collector
+	loading   []byte
 	input     int // bytes
 	output    int // bytes
 	encoder   marshal.Encoder
 	layer     *layer // nil if requests must be read
+}
+
+// Boot implements profile.Booter: it readies the interpreter for any reward.
+func (s *session) Boot() *engine.Stop { return s.guest.Start() }
+
+// Start implements profile.Guest: it loads the reward.
+func (s *session) Start() *engine.Stop {
+	s.instance.Charge(uint64(len(s.loading)))
+	s.put(s.loading)
+	v, stop := s.serve(s.hello.read, "reward")
+	switch {
+	case stop != nil && stop.Kind == engine.Exited && stop.Code == 0:
+		return refused(errHello)
+	case stop != nil:
+		return stop
+	case v != nil:
+		return refused(v)
+	}
+	said, _ := s.answer()
+	if err := s.Resume(bytes.Clone(said)); err != nil {
+		return refused(err)
+	}
+	return nil
 }
 
 // Describe implements profile.Describer.
