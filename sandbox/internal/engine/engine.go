@@ -106,12 +106,12 @@ func (e *Engine) Keep(name string, content []byte) {
 	}
 }
 
-// Recall returns the content that was cached under a name, or nil.
-func (e *Engine) Recall(name string) []byte {
-	if e.cache == nil {
-		return nil
+// Recall calls use with the content that was cached under a name, if there is any. The
+// content is valid until use returns.
+func (e *Engine) Recall(name string, use func(content []byte)) {
+	if e.cache != nil {
+		e.cache.Recall(name, use)
 	}
-	return e.cache.Recall(name)
 }
 
 // callStackCeiling is how many nested calls wazero's interpreter allows: 2,000

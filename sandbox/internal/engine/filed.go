@@ -6,20 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
-// A cached program is a folder with three things: the results of the gate and the
-// meter, the skeleton of the metered module, and wazero's folder with the native code.
-// To find its code, wazero would read, validate and hash the whole module again, which
-// takes longer than everything else. The code is therefore stored under the name of the
-// skeleton's code; the skeleton has the same functions, types and sizes. The engine
-// checks that wazero used the stored code. A wazero that reads it differently, or a CPU
-// that needs other code, only costs a new compilation.
+// A cached program is a folder with three files: the results of the gate and the
+// meter, the skeleton of the metered module, and the native code. To find its code,
+// wazero would read, validate and hash the whole module again, which takes longer than
+// everything else. The code is therefore stored under the name of the skeleton's code;
+// the skeleton has the same functions, types and sizes. The engine checks that wazero
+// used the stored code. A wazero that reads it differently, or a CPU that needs other
+// code, only costs a new compilation.
 const (
 	metaFile     = "meta.json"
 	skeletonFile = "skeleton.wasm"
@@ -39,6 +38,9 @@ func (p *Program) file(ctx context.Context, dir string) error {
 	hollow := &Program{engine: p.engine}
 	defer hollow.Close(ctx)
 	scratch := filepath.Join(dir, hollowDir)
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		return err
+	}
 	if err := hollow.open(ctx, skeleton, scratch); err != nil {
 		return err
 	}
@@ -94,39 +96,11 @@ var errOtherCode = errors.New("wazero did not use the code in the cache")
 
 // reopen makes the program from a skeleton and the code in dir.
 func (p *Program) reopen(ctx context.Context, skeleton []byte, dir string) error {
-	before, err := statCode(dir)
-	if err != nil {
-		return err
-	}
 	if err := p.open(ctx, skeleton, dir); err != nil {
 		return err
 	}
-	after, err := statCode(dir)
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+	if !p.codes.used || p.codes.added {
 		return errOtherCode
 	}
 	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
-}
-
-// codeFile returns the only file in the only folder that wazero wrote.
-func codeFile(dir string) (string, error) {
-	found, err := fs.Glob(os.DirFS(dir), "wazero-*/*")
-	if err == nil && len(found) != 1 {
-		err = errOtherCode
-	}
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, found[0]), nil
-}
-
-func statCode(dir string) (os.FileInfo, error) {
-	path, err := codeFile(dir)
-	if err != nil {
-		return nil, err
-	}
-	return os.Stat(path)
 }

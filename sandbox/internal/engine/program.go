@@ -22,6 +22,7 @@ type Program struct {
 	meta     *fuel.Instrumented // without its bytes
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
+	codes    *codes // where cache keeps the native code; nil without a cache
 	compiled wazero.CompiledModule
 	shared   bool // shared with the preloaded program, which frees it
 	// Cached means that the native code came from the disk.
@@ -125,14 +126,15 @@ func (p *Program) buildInto(ctx context.Context) error {
 }
 
 // open compiles a module in its own runtime. If dir is not empty, it is
-// wazero's cache folder.
+// the folder of its native code.
 func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error) {
 	c := wazero.NewRuntimeConfigInterpreter()
 	if !p.engine.options.Interpreter {
 		c = wazero.NewRuntimeConfig()
 	}
 	if dir != "" {
-		if p.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+		p.codes = &codes{dir: dir}
+		if p.cache, err = p.codes.cache(); err != nil {
 			return err
 		}
 		c = c.WithCompilationCache(p.cache)

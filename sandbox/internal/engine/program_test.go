@@ -106,7 +106,7 @@ func TestProgramWithoutItsCache(t *testing.T) {
 				require.EqualValues(t, 42, result)
 				require.EqualValues(t, 6, used)
 				e.Keep("state", []byte("content"))
-				require.Nil(t, e.Recall("state"))
+				e.Recall("state", func([]byte) { t.Error("there is no cache") })
 				p.Close(t.Context())
 			}
 			require.Len(t, warnings, 1)

@@ -118,14 +118,14 @@ func (m *Module) keepBoot(name string, b *booted) {
 }
 
 // recallBoot returns the boot that an earlier process cached, or nil.
-func (m *Module) recallBoot(name string) *booted {
-	data := m.backend.engine.Recall(name)
-	if len(data) < 8 {
-		return nil
-	}
-	o := parseOrigin(data[8:])
-	if o == nil {
-		return nil
-	}
-	return &booted{*o, binary.LittleEndian.Uint64(data)}
+func (m *Module) recallBoot(name string) (b *booted) {
+	m.backend.engine.Recall(name, func(data []byte) {
+		if len(data) < 8 {
+			return
+		}
+		if o := parseOrigin(data[8:]); o != nil {
+			b = &booted{*o, binary.LittleEndian.Uint64(data)}
+		}
+	})
+	return b
 }

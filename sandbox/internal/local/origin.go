@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -87,15 +88,13 @@ func (o *origin) append(out []byte) ([]byte, bool) {
 }
 
 // recallOrigin returns the origin that an earlier process cached, or nil.
-func (m *Module) recallOrigin() *origin {
-	if !m.script {
-		return nil
+func (m *Module) recallOrigin() (o *origin) {
+	for _, evaluated := range []bool{false, true} {
+		if o == nil && m.script {
+			m.backend.engine.Recall(m.originName(evaluated), func(data []byte) { o = parseOrigin(data) })
+		}
 	}
-	data := m.backend.engine.Recall(m.originName(false))
-	if len(data) == 0 {
-		data = m.backend.engine.Recall(m.originName(true))
-	}
-	return parseOrigin(data)
+	return o
 }
 
 // parseOrigin decodes the output of append, or returns nil.
@@ -111,5 +110,5 @@ func parseOrigin(data []byte) *origin {
 	if err != nil {
 		return nil
 	}
-	return &origin{state, data[:n:n]}
+	return &origin{state, bytes.Clone(data[:n])}
 }

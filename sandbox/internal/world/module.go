@@ -7,6 +7,7 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -219,14 +220,15 @@ func (m *Module) recall() {
 	if m.open == nil {
 		return
 	}
-	data := m.backend.Engine().Recall(m.birth())
-	if len(data) < 4 || int(le.Uint32(data)) > len(data)-4 {
-		return
-	}
-	n := 4 + int(le.Uint32(data))
-	if state, err := engine.ParseState(data[n:]); err == nil {
-		m.born, m.memo = state, data[4:n:n]
-	}
+	m.backend.Engine().Recall(m.birth(), func(data []byte) {
+		if len(data) < 4 || int(le.Uint32(data)) > len(data)-4 {
+			return
+		}
+		n := 4 + int(le.Uint32(data))
+		if state, err := engine.ParseState(data[n:]); err == nil {
+			m.born, m.memo = state, bytes.Clone(data[4:n])
+		}
+	})
 }
 
 // startBudget is the budget of a start and of a configuration.

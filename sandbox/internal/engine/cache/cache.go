@@ -3,26 +3,19 @@
 package cache
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
 	"time"
-
-	"golang.org/x/sync/errgroup"
-
-	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // Cache stores programs and states on disk, each in a folder named after its
 // source. The folder and everything in it must belong to this user, and others
-// must not be able to write to it. Every entry has a keyed digest over its
+// must not be able to write to it. Every entry has a keyed seal over its
 // content and its name. An entry that was damaged, exchanged or written by
 // another program is compiled anew.
 type Cache struct {
@@ -32,7 +25,7 @@ type Cache struct {
 }
 
 const (
-	cacheVersion = "v2"
+	cacheVersion = "v3"
 	sealName     = "seal"
 	keyName      = "key"
 )
@@ -118,11 +111,7 @@ func (c *Cache) Scratch() (string, error) { return os.MkdirTemp(c.dir, "new-entr
 // error only means that the entry will not be cached.
 func (c *Cache) Put(name, scratch string) error {
 	entry := filepath.Join(c.dir, name)
-	sum, err := c.sum(scratch, name)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(scratch, sealName), sum, 0o600); err != nil {
+	if err := c.seal(scratch, name); err != nil {
 		return err
 	}
 	_ = os.RemoveAll(entry)
@@ -131,71 +120,12 @@ func (c *Cache) Put(name, scratch string) error {
 		return nil
 	}
 	c.evict(size)
-	err = os.Rename(scratch, entry)
+	err := os.Rename(scratch, entry)
 	c.evict(0) // another process may have used the same room
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process has just stored it
 	}
 	return err
-}
-
-func (c *Cache) sound(entry, name string) bool {
-	seal, err := os.ReadFile(filepath.Join(entry, sealName))
-	if err != nil {
-		return false
-	}
-	sum, err := c.sum(entry, name)
-	return err == nil && hmac.Equal(seal, sum)
-}
-
-// sum returns the keyed digest over the name of an entry and all its files,
-// which must be private.
-func (c *Cache) sum(entry, name string) ([]byte, error) {
-	mac := hmac.New(sha256.New, c.key)
-	fmt.Fprintln(mac, name)
-	err := filepath.WalkDir(entry, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := private(path); err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(entry, path)
-		if err != nil || d.IsDir() || rel == sealName {
-			return err
-		}
-		parts, err := digests(path)
-		fmt.Fprintf(mac, "%q %x\n", rel, parts)
-		return err
-	})
-	return mac.Sum(nil), err
-}
-
-// digests returns the digest of every sealPart bytes of a file. Native code has
-// tens of megabytes, so all CPUs share the work.
-func digests(path string) ([][sha256.Size]byte, error) {
-	const sealPart = 1 << 20
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	parts := make([][sha256.Size]byte, info.Size()/sealPart+1)
-	var work errgroup.Group
-	work.SetLimit(cpus.Count())
-	for i := range parts {
-		work.Go(func() error {
-			h := sha256.New()
-			_, err := io.Copy(h, io.NewSectionReader(f, int64(i)*sealPart, sealPart))
-			h.Sum(parts[i][:0])
-			return err
-		})
-	}
-	return parts, work.Wait()
 }
 
 // evict removes the least recently used entries until the given number of bytes

@@ -30,21 +30,23 @@ func (c *Cache) Keep(name string, content []byte) error {
 	return c.Put(key, dir)
 }
 
-// Recall returns the content that was cached under a name, or nil.
-func (c *Cache) Recall(name string) []byte {
+// Recall calls use with the content that was cached under a name, if there is any. The
+// content is valid until use returns.
+func (c *Cache) Recall(name string, use func(content []byte)) {
 	key, ok := keptKey(name)
 	if !ok {
-		return nil
+		return
 	}
 	dir, ok := c.Find(key)
 	if !ok {
-		return nil
+		return
 	}
-	content, err := os.ReadFile(filepath.Join(dir, contentFile))
+	content, release, err := View(filepath.Join(dir, contentFile))
 	if err != nil {
-		return nil
+		return
 	}
-	return content
+	defer release()
+	use(content)
 }
 
 func keptKey(name string) (key string, ok bool) {
