@@ -69,9 +69,11 @@ judge: build ## Let a local model write titles and a local judge rank them: minu
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 ##@ Publish
-# Seven CPU minutes and 1 GB in a temporary folder; nothing if the pinned build is installed.
+# Seven CPU minutes and 1 GB in a temporary folder for Python, 20 CPU seconds for JavaScript;
+# nothing if the pinned builds are installed.
 .PHONY: interpreter
-interpreter: ## Build and install Merit's own interpreter of Python, with numpy and regex
+interpreter: ## Build and install Merit's own interpreters, of JavaScript and of Python with numpy and regex
+	sandbox/interpreter/build/javascript/build.sh
 	sandbox/interpreter/build/build.sh
 
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It needs pip, which

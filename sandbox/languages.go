@@ -23,7 +23,7 @@ func languages(folder string) source.Languages {
 	if known, ok := resolved.Load(folder); ok {
 		return known.(source.Languages)
 	}
-	list := source.Languages{python.New(folder), javascript.Language{}}
+	list := source.Languages{python.New(folder), javascript.New(folder)}
 	for _, l := range list {
 		if !l.Interpreter().Installed(folder) {
 			return list // the choice is made when one is installed
@@ -45,8 +45,11 @@ func chosen(folder string, digests []string) source.Languages {
 	list := slices.Clone(languages(folder))
 	for n, l := range list {
 		for _, build := range l.Interpreter().Builds() {
-			if l.Extension() == ".py" && slices.Contains(digests, build.Digest) {
+			switch known := slices.Contains(digests, build.Digest); {
+			case known && l.Extension() == ".py":
 				list[n] = python.On(build, folder)
+			case known:
+				list[n] = javascript.On(build)
 			}
 		}
 	}

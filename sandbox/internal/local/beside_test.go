@@ -37,7 +37,7 @@ func TestProgramsAreGivenBack(t *testing.T) {
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}
-	languages := source.Languages{python.New(interpreter.Folder()), javascript.Language{}}
+	languages := source.Languages{python.New(interpreter.Folder()), javascript.New(interpreter.Folder())}
 	b, err := New(Options{
 		Isolation: Snapshot, Workers: 2, CacheDir: filepath.Join(filepath.Dir(interpreter.Folder()), "test"), CacheMiB: 512, InterpreterDir: interpreter.Folder(),
 		Limits: limits.Limits{

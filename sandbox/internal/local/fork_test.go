@@ -55,7 +55,7 @@ export function reward(messages, groundTruth) {
 // guestLanguages are the kinds of guests with which forks are tested.
 var guestLanguages = []string{"assemblyscript", "c", "cpp", "go", "rust", "python", "javascript"}
 
-var forkLanguages = source.Languages{python.New(interpreter.Folder()), javascript.Language{}}
+var forkLanguages = source.Languages{python.New(interpreter.Folder()), javascript.New(interpreter.Folder())}
 
 func forkBackend(t testing.TB, interpreted bool) *Backend {
 	for _, i := range interpreter.All() {

@@ -26,7 +26,7 @@ func (c changed) Interpreter() interpreter.Interpreter { return c.by }
 // files, Merit's that run with it or with a program that it opens, in whatever
 // language, their names, the entry and the interpreters.
 func TestScriptDigestCoversAllThatRuns(t *testing.T) {
-	all := source.Languages{python.New(interpreter.Folder()), javascript.Language{}}
+	all := source.Languages{python.New(interpreter.Folder()), javascript.New(interpreter.Folder())}
 	for _, l := range all {
 		t.Run(l.Extension(), func(t *testing.T) {
 			entry := "reward" + l.Extension()

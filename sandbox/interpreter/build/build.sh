@@ -192,6 +192,6 @@ elif [ -n "$digest" ] && [ "$built" != "$digest" ]; then
   echo "build.sh: the pinned digest is $digest: another version of the packages in apt.txt? $work/python.wasm was not installed" >&2
   exit 1
 fi
-mkdir -p "$home" && cp python.wasm "$home/.python-$$" && mv "$home/.python-$$" "$(installed "$built")"
+mkdir -p "$home" && install -m 600 python.wasm "$home/.python-$$" && mv "$home/.python-$$" "$(installed "$built")"
 echo "installed: $(installed "$built")"
 [ -n "${1:-}" ] || rm -rf "$work"

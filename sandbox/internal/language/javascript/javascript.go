@@ -9,14 +9,20 @@ import (
 	sdk "github.com/merit-rl/merit/sdk/js"
 )
 
-// Language implements source.Language.
-type Language struct{}
+// Language implements source.Language: it runs scripts on one build of QuickJS-NG.
+type Language struct{ build interpreter.Interpreter }
+
+// New returns the language as the interpreters in a folder, and those shipped, run it.
+func New(folder string) Language { return On(interpreter.JavaScript().In(folder)) }
+
+// On returns the language on a build.
+func On(build interpreter.Interpreter) Language { return Language{build} }
 
 // Extension implements source.Language.
 func (Language) Extension() string { return ".js" }
 
 // Interpreter implements source.Language.
-func (Language) Interpreter() interpreter.Interpreter { return interpreter.JavaScript() }
+func (l Language) Interpreter() interpreter.Interpreter { return l.build }
 
 // Brings implements source.Language.
 func (Language) Brings() map[string][]byte {

@@ -77,7 +77,7 @@ type hello struct {
 
 // quickjsStack is half of the stack with which the interpreter was linked,
 // which its authors consider safe.
-const quickjsStack = 512 << 10
+const quickjsStack = 1 << 20
 
 // Start implements profile.Guest.
 func (s *session) Start() *engine.Stop {

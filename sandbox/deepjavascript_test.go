@@ -1,0 +1,65 @@
+package sandbox_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// deepCode scores how deep each kind of recursion went before a RangeError.
+const deepCode = `
+let deepest;
+const ways = {
+  call: (f) => f() + 1,
+  map: (f) => [1].map(f)[0],
+  sort: (f) => [2, 1].sort(f)[0],
+  reviver: (f) => JSON.parse("[1]", f),
+  replace: (f) => "aa".replace(/a/g, f),
+  toString: (f) => String({ toString: f }),
+  proxy: (f) => new Proxy({}, { get: f }).x,
+  construct: (f) => new (class { constructor() { f(); } })(),
+  generate: (f) => [...(function* () { yield* f(); })()],
+  parse: () => JSON.parse("[".repeat(1e5) + "]".repeat(1e5)),
+  compile: () => eval("(".repeat(2e4) + ")".repeat(2e4)),
+};
+export default function () {
+  const metrics = {};
+  for (const [name, way] of Object.entries(ways)) {
+    deepest = 0;
+    const again = () => { deepest++; return way(again); };
+    try {
+      again();
+      throw new Error(name + " ended");
+    } catch (e) {
+      if (!(e instanceof RangeError)) throw e;
+      metrics[name] = deepest;
+    }
+  }
+  return { score: 1, metrics };
+}
+`
+
+// Promise: recursion without an end, through any built-in, is a RangeError that a reward can
+// catch. On npm's build, which does not watch its stack, it is a trap.
+func TestRecursionInJavaScript(t *testing.T) {
+	m, err := loadScript(t, oneWorker(t), "reward.js", deepCode)
+	require.NoError(t, err)
+	e := m.Evaluate(context.Background(), small())
+	if interpreter.JavaScript().Package != "" {
+		require.Equal(t, reward.Trap, e.Outcome, e.Reason)
+		return
+	}
+	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+	require.Len(t, e.Result.Metrics, 11)
+	for _, metric := range e.Result.Metrics {
+		least := 500.0
+		if metric.Name == "parse" || metric.Name == "compile" {
+			least = 1
+		}
+		require.GreaterOrEqual(t, metric.Score, least, metric.Name)
+	}
+}
