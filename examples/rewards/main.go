@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 func main() {
@@ -97,6 +99,9 @@ func one(ctx context.Context, o options, name string) error {
 	if err := prepare(ctx, o.python, folder); err != nil || o.install {
 		return err
 	}
+	if err := best(); err != nil {
+		return err
+	}
 	var rows []measured
 	for _, r := range n.Rows {
 		m, err := measure(ctx, o, folder, n, r)
@@ -111,6 +116,17 @@ func one(ctx context.Context, o options, name string) error {
 		return compare(readme, rows)
 	}
 	return write(readme, table(n, rows))
+}
+
+// best reports an interpreter that uses other amounts of fuel than the one whose numbers the
+// READMEs show.
+func best() error {
+	for _, i := range interpreter.All() {
+		if best := i.Builds()[0]; best.Digest != i.Digest {
+			return fmt.Errorf("the numbers are those of %s, Merit's own build, which is not installed: run make interpreter", best.Title)
+		}
+	}
+	return nil
 }
 
 // prepare installs the packages of a script, or compiles a module.

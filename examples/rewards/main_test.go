@@ -42,6 +42,9 @@ func all(t *testing.T, f func(t *testing.T, name string)) {
 // Promise: the numbers of every README are those of this tree, and one and two
 // processors give the same bytes. What depends on the machine is not compared.
 func TestNumbers(t *testing.T) {
+	if err := best(); err != nil {
+		t.Skip(err)
+	}
 	all(t, func(t *testing.T, name string) {
 		var said bytes.Buffer
 		require.NoError(t, one(t.Context(), options{folder: ".", check: true, out: &said}, name), said.String())

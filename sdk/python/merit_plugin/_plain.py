@@ -46,7 +46,7 @@ class Plain(Environment):
         said = self.env.step(self._act(action))
         if not isinstance(said, tuple) or not 3 <= len(said) <= 5:
             raise TypeError("step returns (observation, reward, terminated, truncated, info)")
-        seen, turn.reward, turn.terminated = said[0], float(said[1]), bool(said[2])
+        seen, turn.reward, turn.terminated = _listed(said[0]), float(said[1]), bool(said[2])
         turn.truncated = len(said) == 5 and bool(said[3]) and not turn.terminated
         self._show(seen, said[-1] if len(said) > 3 else None, turn)
 
@@ -162,8 +162,25 @@ def _actions(env: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
 def _pair(said: Any) -> tuple[Any, dict]:
     """An observation, and what else is known of it."""
     if isinstance(said, tuple) and len(said) == 2 and (said[1] is None or isinstance(said[1], dict)):
-        return said[0], said[1] or {}
-    return said, {}
+        return _listed(said[0]), said[1] or {}
+    return _listed(said), {}
+
+
+def _listed(seen: Any) -> Any:
+    """An observation with Python's lists and numbers in place of numpy's."""
+    kind = type(seen)
+    if kind in PLAIN:
+        return seen
+    if hasattr(seen, "tolist"):
+        return seen.tolist()
+    if kind is dict:
+        return {key: _listed(part) for key, part in seen.items()}
+    if kind is list or kind is tuple:
+        return seen if PLAIN.issuperset(map(type, seen)) else kind(map(_listed, seen))
+    return seen
+
+
+PLAIN = {float, int, bool, str}
 
 
 def _row(numbers: Any) -> str:

@@ -192,18 +192,23 @@ def features(described: Any) -> int:
 
 
 def why(error: Exception, mourned: set[tuple]) -> str:
-    """The last line of a traceback and where that was. The whole of it goes to the
+    """The last line of a traceback and where that was. The last calls of it go to the
     log, once for each place."""
     text = str(error) if isinstance(error, Fault) else "".join(traceback.format_exception_only(error)).strip()
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not f.filename.startswith(_HERE)]
-    if not own:
+    file, line, tb = "", 0, error.__traceback__
+    while tb is not None:
+        if not (name := tb.tb_frame.f_code.co_filename).startswith(_HERE):
+            file, line = name, tb.tb_lineno
+        tb = tb.tb_next
+    if not file:
         return text
-    place = (type(error), own[-1].filename, own[-1].lineno)
+    place = (type(error), file, line)
     if place not in mourned and len(mourned) < 100:
         mourned.add(place)
-        traceback.print_exception(error)
-    return f"{text} ({own[-1].filename.rpartition('/')[2]}:{own[-1].lineno})"
+        traceback.print_exception(error, limit=-LAST_CALLS)
+    return f"{text} ({file.rpartition('/')[2]}:{line})"
 
+
+LAST_CALLS = 20  # of a traceback; to print those of a deep recursion takes more fuel than the recursion
 
 _HERE = __file__.rpartition("/")[0] + "/"

@@ -12,9 +12,9 @@ import merit_plugin
 from merit_plugin import Features
 
 try:
-    import numpy  # missing in the sandbox, where the code works without it
+    import torch  # missing in the sandbox, where the code works without it
 except ImportError:
-    numpy = None
+    torch = None
 
 print("printed before the handshake")
 ROW = Features([1, 0.5, -2])
@@ -47,9 +47,9 @@ def connect():
 
 
 def numbers():
-    import numpy as np
+    import torch
 
-    return np.zeros(3)
+    return torch.zeros(3)
 
 
 def deep(n):
@@ -98,7 +98,7 @@ IMPURE = {
 REFUSED = {
     "open": lambda t: outside() and None,
     "connect": lambda t: connect(),
-    "numpy": lambda t: numbers(),
+    "torch": lambda t: numbers(),
     "exit": lambda t: sys.exit("enough"),
     "memory": lambda t: {"anchor": "x" * (1 << 30)},
     "deep": lambda t: deep(10_000),
