@@ -43,6 +43,9 @@ sources() {
   "$here/sources.sh" sources
   unpack cpython 'python3.13_*.tar.xz'
   unpack zlib 'zlib_*.tar.gz'
+  unpack bzip2 'bzip2_*.tar.gz'
+  unpack xz 'xz-utils_*.tar.xz'
+  unpack sqlite 'sqlite3_*.orig.tar.xz'
   unpack numpy 'numpy-*.tar.gz'
   unpack regex 'regex-*.tar.gz'
   rm -rf debian
@@ -58,13 +61,36 @@ native() {
   cd ..
 }
 
-# Only what CPython uses; it has no build system worth one.
-zlib() {
-  cd zlib
-  for file in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
-    clang-19 $target -O3 -c $file.c
+# What modules of CPython wrap, without threads. zlib and bzip2 have no build system worth one.
+libraries() {
+  (cd zlib && archive z adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil)
+  (cd bzip2 && archive bz2 -DBZ_NO_STDIO blocksort bzlib compress crctable decompress huffman randtable)
+  (cd xz && ./configure --host=wasm32-unknown-wasi --disable-{threads,shared,nls,doc,assembler,microlzma,lzip-decoder,scripts} \
+    --disable-{xz,xzdec,lzmadec,lzmainfo} CC="clang-19 $target" CFLAGS="-O3 -DNDEBUG" AR=llvm-ar-19 ARFLAGS=rcD RANLIB=llvm-ranlib-19 NM=llvm-nm-19)
+  make -C xz/src/liblzma -j"$jobs"
+  sqlite
+}
+
+archive() { # archive LIBRARY [FLAG] FILE... in the current folder
+  local library=$1 argument flags=()
+  shift
+  for argument; do
+    case $argument in
+      -*) flags+=("$argument") ;;
+      *) clang-19 $target $emulated -O3 "${flags[@]}" -c "$argument.c" ;;
+    esac
   done
-  rm -f libz.a && llvm-ar-19 rcsD libz.a ./*.o
+  rm -f "lib$library.a" && llvm-ar-19 rcsD "lib$library.a" ./*.o
+}
+
+# SQLite as one file, which its build system writes. Rewards run one at a time and alone with
+# their files: no locks, and no files for what does not fit into a cache.
+sqlite() {
+  cd sqlite
+  ./configure --disable-tcl --disable-shared
+  make sqlite3.c
+  archive sqlite3 -DSQLITE_{THREADSAFE=0,TEMP_STORE=3,DEFAULT_MEMSTATUS=0,MAX_MMAP_SIZE=0,OMIT_LOAD_EXTENSION} \
+    '-DSQLITE_DEFAULT_UNIX_VFS="unix-none"' -DSQLITE_ENABLE_{MATH_FUNCTIONS,COLUMN_METADATA,FTS3,FTS3_PARENTHESIS,FTS4,FTS5,RTREE} sqlite3
   cd ..
 }
 
@@ -73,7 +99,9 @@ python() {
   # wasi-libc of 2022 has no pthread_t; CPython brings its own stubs.
   local flags="-DNDEBUG -fwrapv -DSIZEOF_PTHREAD_T=4"
   CONFIG_SITE=../cpython/Tools/wasm/config.site-wasm32-wasi PKG_CONFIG_LIBDIR=/none \
-    ZLIB_CFLAGS="-I$work/zlib" ZLIB_LIBS="-L$work/zlib -lz" \
+    ZLIB_CFLAGS="-I$work/zlib" ZLIB_LIBS="-L$work/zlib -lz" BZIP2_CFLAGS="-I$work/bzip2" BZIP2_LIBS="-L$work/bzip2 -lbz2" \
+    LIBLZMA_CFLAGS="-I$work/xz/src/liblzma/api" LIBLZMA_LIBS="-L$work/xz/src/liblzma/.libs -llzma" \
+    LIBSQLITE3_CFLAGS="-I$work/sqlite" LIBSQLITE3_LIBS="-L$work/sqlite -lsqlite3" \
     CC="clang-19 $target" CPP="clang-19 $target -E" AR=llvm-ar-19 RANLIB=llvm-ranlib-19 OPT="-O3 $flags" \
     ../cpython/configure -C --host=wasm32-unknown-wasi --build="$(../cpython/config.guess)" \
     --with-build-python="$work/native/python" --without-ensurepip --disable-test-modules --with-suffix=.wasm --with-pymalloc
@@ -160,7 +188,7 @@ link() {
   # RecursionError before that: sort, which takes the most stack, at half of it.
   clang-19 $target -Wl,-z,stack-size=4194304 -Wl,--stack-first -Wl,--strip-all -o ../linked.wasm \
     ./*.o ./*.a $(printf '%s\n' "${libraries[@]}" | sort -u) \
-    ../python/libpython3.13.a $(find ../python/Modules -name '*.a' | sort) ../zlib/libz.a \
+    ../python/libpython3.13.a $(find ../python/Modules -name '*.a' | sort) ../{zlib/libz,bzip2/libbz2,xz/src/liblzma/.libs/liblzma,sqlite/libsqlite3}.a \
     -lc++ -lc++abi -lc-printscan-long-double -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-process-clocks -lm
   cd ..
 }
@@ -178,7 +206,7 @@ failed() {
   echo "build.sh: $part failed; its output is in $work/$part.log" >&2
 }
 trap failed EXIT
-for part in sources native zlib python tools numpy link library; do
+for part in sources native libraries python tools numpy link library; do
   step "$part"
   $part >"$part.log" 2>&1
 done

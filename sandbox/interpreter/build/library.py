@@ -13,7 +13,7 @@ ROOT = "/usr/local/lib/python313.zip/"  # where Merit mounts it
 # Folders that no reward imports: tests, programs with windows or terminals, installers, and what builds packages.
 LEFT_OUT = {
     "test", "tests", "idlelib", "tkinter", "turtledemo", "curses", "ensurepip", "venv", "pydoc_data", "_pyrepl",
-    "dbm", "sqlite3", "multiprocessing", "__phello__", "f2py", "distutils", "_pyinstaller", "site-packages",
+    "dbm", "multiprocessing", "__phello__", "f2py", "distutils", "_pyinstaller", "site-packages",
 }
 FILES_LEFT_OUT = {"turtle.py", "conftest.py", "setup.py", "_aix_support.py", "_android_support.py", "_apple_support.py", "_ios_support.py", "_osx_support.py"}
 
