@@ -189,7 +189,7 @@ func TestRefusalsNameTheirPlace(t *testing.T) {
 		"import urllib.request as u\n        u.urlopen('http://example.com')": "the reward tried to use the network: socket.getaddrinfo, at /reward/reward.py:4\n",
 		"import pathlib\n        pathlib.Path('/data/x').read_text()":         "the reward tried to use a file that is not part of it: open('/data/x'), at /reward/reward.py:4\n",
 		"for _ in range(3): __import__('os').popen('ls')":                     "the reward tried to start another process: subprocess.Popen, at /reward/reward.py:3\n",
-		"import lzma": "the reward tried to import _lzma, which is not available in the sandbox, at /reward/reward.py:3\n",
+		"import readline": "the reward tried to import readline, which is not available in the sandbox, at /reward/reward.py:3\n",
 	} {
 		e := evaluates(t, "def reward(messages):\n    try:\n        "+body+"\n    except Exception: pass\n    return 1\n")
 		require.Equal(t, reward.GuestError, e.Outcome, body)

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	allFiles = flag.Bool("all-files", false, "run all files of numpy's and regex's own tests, not only those of CI: half an hour")
+	allFiles = flag.Bool("all-files", false, "run all files of the packages' own tests, not only those of CI: half an hour")
 	update   = flag.Bool("update", false, "write what passes now to build/suite/results.tsv")
 )
 
@@ -28,7 +28,7 @@ const (
 	excluded = "build/suite/excluded.tsv"
 )
 
-// Promise: numpy's and regex's own tests pass in the sandbox, apart from those that are
+// Promise: the own tests of numpy, regex, bz2, lzma and sqlite3 pass in the sandbox, apart from those that are
 // excluded for the reason in excluded.tsv, as results.tsv says.
 func TestSuites(t *testing.T) {
 	testneeds.Slow(t, "runs numpy's own tests")

@@ -64,9 +64,9 @@ native() {
 # What modules of CPython wrap, without threads. zlib and bzip2 have no build system worth one.
 libraries() {
   (cd zlib && archive z adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil)
-  (cd bzip2 && archive bz2 -DBZ_NO_STDIO blocksort bzlib compress crctable decompress huffman randtable)
+  (cd bzip2 && archive bz2 blocksort bzlib compress crctable decompress huffman randtable)
   (cd xz && ./configure --host=wasm32-unknown-wasi --disable-{threads,shared,nls,doc,assembler,microlzma,lzip-decoder,scripts} \
-    --disable-{xz,xzdec,lzmadec,lzmainfo} CC="clang-19 $target" CFLAGS="-O3 -DNDEBUG" AR=llvm-ar-19 ARFLAGS=rcD RANLIB=llvm-ranlib-19 NM=llvm-nm-19)
+    --disable-{xz,xzdec,lzmadec,lzmainfo} CC="clang-19 $target" CFLAGS="-O2 -DNDEBUG" AR=llvm-ar-19 ARFLAGS=rcD RANLIB=llvm-ranlib-19 NM=llvm-nm-19)
   make -C xz/src/liblzma -j"$jobs"
   sqlite
 }
@@ -77,7 +77,7 @@ archive() { # archive LIBRARY [FLAG] FILE... in the current folder
   for argument; do
     case $argument in
       -*) flags+=("$argument") ;;
-      *) clang-19 $target $emulated -O3 "${flags[@]}" -c "$argument.c" ;;
+      *) clang-19 $target $emulated -O2 "${flags[@]}" -c "$argument.c" ;;
     esac
   done
   rm -f "lib$library.a" && llvm-ar-19 rcsD "lib$library.a" ./*.o
@@ -90,11 +90,13 @@ sqlite() {
   ./configure --disable-tcl --disable-shared
   make sqlite3.c
   archive sqlite3 -DSQLITE_{THREADSAFE=0,TEMP_STORE=3,DEFAULT_MEMSTATUS=0,MAX_MMAP_SIZE=0,OMIT_LOAD_EXTENSION} \
-    '-DSQLITE_DEFAULT_UNIX_VFS="unix-none"' -DSQLITE_ENABLE_{MATH_FUNCTIONS,COLUMN_METADATA,FTS3,FTS3_PARENTHESIS,FTS4,FTS5,RTREE} sqlite3
+    '-DSQLITE_DEFAULT_UNIX_VFS="unix-none"' -DSQLITE_ENABLE_{MATH_FUNCTIONS,COLUMN_METADATA,FTS5,RTREE} sqlite3
   cd ..
 }
 
 python() {
+  # Merit gives sys.maxsize 64 bits, as programs expect. Where C takes a size, it is the largest one.
+  sed -i '/^PyLong_AsSsize_t(/,/^}/s/^  overflow:$/&\n    if (sign > 0 \&\& PyLong_AsLongLong(vv) == PY_LLONG_MAX) return PY_SSIZE_T_MAX;/' cpython/Objects/longobject.c
   mkdir -p python && cd python
   # wasi-libc of 2022 has no pthread_t; CPython brings its own stubs.
   local flags="-DNDEBUG -fwrapv -DSIZEOF_PTHREAD_T=4"
@@ -149,8 +151,6 @@ declare_second_argument() { # declare_second_argument FILE FUNCTION...
 numpy() {
   # The architecture is known as Emscripten only.
   sed -i 's/^#elif defined(__EMSCRIPTEN__)$/#elif defined(__wasm__)/' numpy/numpy/_core/include/numpy/npy_cpu.h
-  # Merit gives sys.maxsize 64 bits, which numpy's option legacy holds by default.
-  sed -i 's/Py_ssize_t ret = PyLong_AsSsize_t(legacy_print_mode)/long long ret = PyLong_AsLongLong(legacy_print_mode)/' numpy/numpy/_core/src/multiarray/multiarraymodule.c
   declare_second_argument numpy/numpy/_core/src/multiarray/array_converter.c array_converter_get_scalar_input
   declare_second_argument numpy/numpy/_core/src/multiarray/array_method.c boundarraymethod__supports_unaligned
   declare_second_argument numpy/numpy/_core/src/umath/_scaled_float_dtype.c sfloat___reduce__

@@ -136,13 +136,12 @@ ABSENT = {
     "ctypes": (NATIVE, _ctypes),
     "ctypes.util": (NATIVE, _ctypes_util),
     "ctypes.wintypes": (NATIVE, None),
+    "_pyrepl": (NATIVE, None),
+    "_pyrepl.pager": (NATIVE, None),
     "mmap": (MAPPINGS, None),
     "resource": (NATIVE, _resource),
     "ssl": (NETWORK, _ssl),
 }
-for _module, _names in {"_bz2": ["_bz2"], "_sqlite3": ["sqlite3"], "_pyrepl": ["_pyrepl", "_pyrepl.pager"]}.items():
-    if _module not in sys.builtin_module_names:  # only one of the two builds has the first two
-        ABSENT.update(dict.fromkeys(_names, (NATIVE, None)))
 
 
 # Packages that cannot be there, with the reason for those who import them, and what does the same.

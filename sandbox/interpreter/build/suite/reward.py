@@ -1,4 +1,4 @@
-"""Runs a file of numpy's or regex's own tests with pytest, as a reward: the last message names the file and the
+"""Runs a file of the own tests of numpy, regex or CPython with pytest, as a reward: the last message names the file and the
 tests to leave out, one a line. The score is the share of tests that pass; the reason has the rest as JSON."""
 
 import importlib

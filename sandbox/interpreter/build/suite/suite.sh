@@ -11,6 +11,8 @@ tar -xf sources/python3.13_*.tar.xz --strip-components=2 -C suite --wildcards '*
 rm -rf sources suite/numpy/{distutils,f2py,_pyinstaller} # of parts that the interpreter lacks
 python3 -m pip install --quiet --root-user-action ignore --no-deps --no-compile --only-binary :all: --target . -r "$here/requirements.txt"
 cp "$here/reward.py" .
+# Every test of bz2 makes a file at its start, and most do not need it.
+sed -i '/def setUp/,/unlink(self/{s/fd, self.filename = .*/self.filename = "none"/;s/os.close(fd)\|unlink(.*/pass/}' suite/test/test_bz2.py
 # Merit leaves test_*.py out of a reward.
 mv suite/numpy/conftest.py suite
 find suite -name 'test_*.py' | while read -r file; do mv "$file" "$(dirname "$file")/check_${file##*/test_}"; done
