@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +70,57 @@ func TestNumpyThatIsNoScore(t *testing.T) {
 		require.NotEqual(t, reward.Scored, e.Outcome, says)
 		require.Contains(t, e.Reason, want, says)
 	}
+}
+
+// Promise: a solution that imports numpy pays for what it does, not for the import; it prints
+// and returns as natively, and no solution sees that another one imported it.
+func TestSolutionsWithNumpy(t *testing.T) {
+	needNumpy(t)
+	for name, c := range map[string]struct{ source, tests string }{
+		"program":     {"import numpy as np\nn = int(input())\nprint(np.array(input().split(), dtype=np.int64).sum())", `[{"input": "3\n1 2 3\n", "output": "6"}] * 3`},
+		"fast input":  {"import sys, numpy as np\nd = np.array(sys.stdin.buffer.read().split(), np.int64)\nprint(*np.cumsum(d[1:]))", `{"input": "3\n1 2 3\n", "output": "1 3 6"}`},
+		"in function": {"def f(a):\n    import numpy\n    return numpy.mean(a)", `["assert f([1, 2]) == 1.5", {"call": [[1, 2]], "returns": 1.5}]`},
+		"from":        {"from numpy.linalg import det\nfrom numpy import array\ndef f(a): return det(array(a))", `{"call": [[[1, 2], [3, 4]]], "returns": -2, "tolerance": 1e-9}`},
+		"scalars":     {"import numpy as np\ndef f(a): return [np.int64(1), np.float32(0.5), np.bool_(True), (np.uint8(7), {np.int32(2): np.float64(3)})]", `["assert f(0) == [1, 0.5, True, (7, {2: 3.0})]"]`},
+		"arrays":      {"import numpy as np\ndef f(a): return np.array(a) * 2", `["assert list(f([1, 2])) == [2, 4]", {"call": [[[1], [2]]], "returns": [[2], [4]]}]`},
+		"random":      {"import numpy as np\ndef f(a): return np.random.default_rng(1).integers(0, 10, 3)", `{"call": [0], "returns": [4, 5, 7]}`},
+		"method":      {"import numpy as np\nclass Solution:\n    def f(self, a: List[int]) -> int:\n        return np.max(a)", `{"call": [[3, 9]], "returns": 9}`},
+	} {
+		e := evaluates(t, fmt.Sprintf("from merit_reward import code\ndef reward(messages):\n    r = code.run(%q, %s, entry_point='f', preamble=True, fuel=20_000_000)\n"+
+			"    return {'score': r.all_passed, 'reason': str(r)}\n", c.source, c.tests))
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", name, e.Reason)
+		require.Equal(t, 1.0, e.Result.Score, "%s: %s", name, e.Result.Reason)
+	}
+	e := evaluates(t, "from merit_reward import code\ndef reward(messages):\n    return code.run('import sys\\ndef f(): return \"nump\" + \"y\" in sys.modules', 'assert not f()').passed\n")
+	require.Equal(t, 1.0, e.Result.Score)
+}
+
+// Promise: solutions whose recursion or imports need more than npm's build gives them run on Merit's own.
+func TestSolutionsOnTheOwnBuild(t *testing.T) {
+	needNumpy(t)
+	for name, source := range map[string]string{
+		"recursion": "import sys\nsys.setrecursionlimit(10**6)\ndef g(n): return 0 if n == 0 else 1 + g(n - 1)\ndef f(): return g(100_000) == 100_000",
+		"cache":     "import sys, functools\nsys.setrecursionlimit(10**6)\n@functools.cache\ndef g(n): return 0 if n == 0 else g(n - 1) + 1\ndef f(): return g(1500) == 1500",
+		"asyncio": "import asyncio\nasync def work(x):\n    await asyncio.sleep(0)\n    return x\nasync def main(): return sum(await asyncio.gather(*map(work, range(4))))\n" +
+			"def f(): return asyncio.run(main()) == 6",
+		"doctest": "import doctest\ndef f(): return bool(doctest)",
+	} {
+		e := evaluates(t, fmt.Sprintf("from merit_reward import code\ndef reward(messages):\n    r = code.run(%q, 'assert f()')\n    return {'score': r.all_passed, 'reason': str(r)}\n", source))
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", name, e.Reason)
+		require.Equal(t, 1.0, e.Result.Score, "%s: %s", name, e.Result.Reason)
+	}
+}
+
+// Promise: on a build without numpy, a solution that imports it is told so by name; that is its
+// verdict, and no failure of the evaluation.
+func TestSolutionsWithoutNumpy(t *testing.T) {
+	needInterpreters(t)
+	if interpreter.Python().Lacks() == "" {
+		t.Skip("the installed interpreter has numpy")
+	}
+	e := evaluates(t, "from merit_reward import code\ndef reward(messages):\n    r = code.run('import numpy as np', 'pass')\n"+
+		"    return {'score': 0, 'reason': f'{r.tests[0].verdict}: {r.tests[0].message}'}\n")
+	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+	require.Contains(t, e.Result.Reason, "error: ")
+	require.Contains(t, e.Result.Reason, "numpy")
 }

@@ -2,6 +2,11 @@
 
 from merit_reward import EvaluateResult, code, reward_function
 
+try:
+    import numpy  # noqa: F401: the tests of HumanEval+ and MBPP+ import it, so that it had better be in the snapshot
+except ImportError:
+    pass  # a test that needs it says so
+
 __merit__ = {"name": "code"}
 VERDICTS = ("passed", "failed", "error", "out_of_fuel", "out_of_memory", "crashed")
 
@@ -66,7 +71,9 @@ def source_of(text, problem, messages):
         prompt = messages[0].text  # where the row has a prompt and a completion of it
     if not defines(prompt, name):
         return text
-    return f"{prompt}\n{text}" if defines(text, name) else prompt + text
+    if defines(text, name):
+        return f"{prompt}\n{text}"
+    return prompt + ("    " if text[:1].strip() else "") + text  # the first line of a body, whose indent was stripped
 
 
 def defines(text, name):

@@ -65,3 +65,12 @@ def test_every_form_of_row(merit_reward):
         result = solves(case["messages"], metadata=json.loads(about) if isinstance(about, str) else about, **columns)
         assert (result.outcome == "invalid") if expected is None else (result.score == expected), case["id"]
         assert says in result.reason, case["id"]
+
+
+def test_shapes_of_solutions():
+    """Solutions as language models write them, with what a judge says of them; the golden results are the sandbox's."""
+    cases = [json.loads(line) for line in (HERE / "fixtures/shapes.jsonl").read_text().splitlines()]
+    results = [json.loads(line) for line in (HERE / "fixtures/shapes.expected.jsonl").read_text().splitlines()]
+    assert len(cases) >= 90
+    for case, golden in zip(cases, results, strict=True):
+        assert (golden["id"], golden["score"], case["says"] in golden["reason"]) == (case["id"], case["expected"], True)

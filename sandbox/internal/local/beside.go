@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (b *beside) start(language string) error {
 	case !b.worker.started:
 		return errStarting
 	case n == nil:
-		return fmt.Errorf("there are no programs in %q: there are %s", language, strings.Join(slices.Sorted(maps.Keys(backend.nested)), " and "))
+		return fmt.Errorf("cannot open a program in %q: the language of a program is %s", language, strings.Join(languagesOf(backend.nested), " or "))
 	case len(b.open) == maxBeside:
 		return fmt.Errorf("%d programs are open, and no more can be at one time: close one", maxBeside)
 	}

@@ -31,6 +31,13 @@ type Language interface {
 	Nested() (profile.Nested, engine.Process)
 }
 
+// Preparer is a Language with programs that begin with more loaded than others need.
+type Preparer interface {
+	// Prepared returns the request that a program answers before it is opened, by what it loads.
+	// Rewards open such programs by the name of the language, an underscore and this.
+	Prepared() map[string][]byte
+}
+
 // Opener prepares an instance on which no code has run to play an environment.
 type Opener func(*engine.Instance, profile.Streams) profile.Player
 

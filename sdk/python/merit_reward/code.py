@@ -141,7 +141,8 @@ def run(
     The tests are trusted. ValueError, SyntaxError and CannotCross say that one of them is malformed.
     """
     cases = _cases.of(tests, entry_point, setup, classes, tolerance)
-    solution = Solution(source, len(cases) > 1, lambda: Program(language))
+    kind = "python_numpy" if language == "python" and "numpy" in source and sys.platform == "wasi" else language
+    solution = Solution(source, len(cases) > 1, lambda: Program(kind))
     told = _Told(solution, cases, growing=stop_at_first)
     done: "list[Test]" = []
     spent = 0
@@ -301,23 +302,54 @@ FENCES = {"python": ("python", "py", "python3"), "javascript": ("javascript", "j
 def extract(text: str, language: str = "python") -> str:
     """The source in an answer: its last fenced block of the language, else its last that names none, else the text.
 
-    A block that is not closed reaches to the end.
+    A block that is not closed reaches to the first line that ends in its fence, or to the end. A text without blocks
+    is what is between its last tags of ``TAGS``, if it has some.
     """
-    blocks: "dict[bool, str]" = {}
+    blocks: "dict[bool, list[str]]" = {}
     names = FENCES.get(language, (language,))
-    fence, label, lines = "", "", []  # type: str, str, list[str]
+    fence, label, indent, lines = "", "", 0, []  # type: str, str, int, list[str]
     for line in [*text.split("\n"), None]:
         mark = "" if line is None else _fence(line)
         if fence and (line is None or mark.startswith(fence) and mark == line.strip()):
             if label in names or not label:
-                blocks[bool(label)] = "\n".join(lines) + "\n"
+                blocks[bool(label)] = lines if line is not None else _glued(lines, fence)
             fence = ""
         elif fence:
-            lines.append(line)  # type: ignore[arg-type]
+            lines.append(line[min(indent, len(line) - len(line.lstrip())) :])  # type: ignore[index, union-attr]
         elif mark:
             fence, lines = mark, []
-            label = line.strip()[len(mark) :].strip().partition(" ")[0].lower()  # type: ignore[union-attr]
-    return blocks.get(True, blocks.get(False, text))
+            label, indent = _label(line, mark)  # type: ignore[arg-type]
+    for found in (blocks.get(True), blocks.get(False)):
+        if found is not None:
+            return "\n".join(found) + "\n"
+    return _tagged(text)
+
+
+TAGS = (("<answer>", "</answer>"), ("<code>", "</code>"), ("[PYTHON]", "[/PYTHON]"), ("[BEGIN]", "[DONE]"))
+
+
+def _tagged(text: str) -> str:
+    """What is between the last tags of a kind, or the text."""
+    for begin, end in TAGS:
+        before, found, rest = text.rpartition(begin)
+        if found and not before.rpartition("\n")[2].strip():  # it begins a line
+            return rest.partition(end)[0].strip("\n") + "\n"
+    return text
+
+
+def _label(line: str, mark: str) -> "tuple[str, int]":
+    """The language that a fence names, as in "python", "{.python}" or "python:main.py", and how far it is indented."""
+    said = line.strip()[len(mark) :].lstrip(" {.").lower()
+    end = next((i for i, c in enumerate(said) if not c.isalnum() and c not in "+#-_"), len(said))
+    return said[:end], len(line) - len(line.lstrip())
+
+
+def _glued(lines: "list[str]", fence: str) -> "list[str]":
+    """A block up to the first line that ends in its fence, behind code."""
+    for i, line in enumerate(lines):
+        if line.rstrip().endswith(fence):
+            return [*lines[:i], line.rstrip()[: -len(fence)]]
+    return lines
 
 
 def _fence(line: str) -> str:

@@ -465,6 +465,16 @@ class Extract(unittest.TestCase):
             ("```python\nx = 1", "x = 1\n"),
             ('```Python title="a"\n  x\n```', "  x\n"),
             ("``` a`b", "``` a`b"),
+            ("1. So:\n\n   ```python\n   def f():\n       x\n\n  y\n   ```\n", "def f():\n    x\n\ny\n"),
+            ("```{.python}\nx\n```", "x\n"),
+            ("```python:main.py\nx\n```", "x\n"),
+            ("```Python3\nx\n```", "x\n"),
+            ("```pythonic\nx\n```\n```\ny\n```", "y\n"),
+            ("```c++\nx\n```", "```c++\nx\n```"),
+            ("```python\nx\nprint(x)```\nIt prints x.", "x\nprint(x)\n"),
+            ("<answer>\nx = 1\n</answer>", "x = 1\n"),
+            ("a <answer> b\n[PYTHON]\nx = '<answer>'\n[/PYTHON]\n", "x = '<answer>'\n"),
+            ("print('<code>x</code>')", "print('<code>x</code>')"),
             ("", ""),
         ):
             self.assertEqual(code.extract(text), source)

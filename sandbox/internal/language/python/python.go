@@ -64,7 +64,7 @@ func (*Language) Imports() []engine.Import { return nil }
 // Brings implements source.Language.
 func (*Language) Brings() map[string][]byte {
 	files := ownFiles()
-	files["boot"], files["program"] = []byte(bootCode), []byte(programCode)
+	files["boot"], files["program"], files["numpy"] = []byte(bootCode), []byte(programCode), []byte(numpySource)
 	return files
 }
 
