@@ -98,7 +98,7 @@ type preparing struct {
 	request []byte
 }
 
-// Start implements profile.Guest. What the program answers is of no interest.
+// Start implements profile.Guest. The answer is not needed.
 func (p *preparing) Start() *engine.Stop {
 	if stop := p.Exchange.Start(); stop != nil {
 		return stop
