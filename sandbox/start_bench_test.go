@@ -49,3 +49,27 @@ func BenchmarkStart(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPython evaluates rewards in Python on one core, each from fresh state: one that
+// returns a constant, and the answer example on 5 KB.
+func BenchmarkPython(b *testing.B) {
+	answer, err := os.ReadFile(filepath.Join("..", "sdk", "python", "examples", "answer.py"))
+	require.NoError(b, err)
+	for name, text := range map[string]string{"empty": "def reward(messages): return 1\n", "answer": string(answer)} {
+		b.Run(name, func(b *testing.B) {
+			m, err := loadScript(b, oneWorker(b), "reward.py", text)
+			require.NoError(b, err)
+			x := conversation()
+			e := m.Evaluate(context.Background(), x)
+			require.Equal(b, reward.Scored, e.Outcome, e.Reason)
+			began := cputime.Seconds()
+			for b.Loop() {
+				m.Evaluate(context.Background(), x)
+			}
+			used := cputime.Seconds() - began
+			b.ReportMetric(used/float64(b.N)*1e6, "cpu-µs")
+			b.ReportMetric(float64(b.N)/used, "evaluations/cpu-s")
+			b.ReportMetric(float64(e.Fuel), "fuel")
+		})
+	}
+}

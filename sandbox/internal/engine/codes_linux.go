@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapCode puts a part of a file in the place of the anonymous pages at p. It reports false
-// and leaves p as it is if that is not possible, as on a disk from which nothing may run.
+// mapCode maps a part of a file over the anonymous pages at p. It reports false
+// and leaves p unchanged if that is not possible, as on a disk from which nothing may run.
 func mapCode(p []byte, path string, offset int64) bool {
 	const few = 1 << 20 // a copy is cheaper
 	at, size := unsafe.Pointer(unsafe.SliceData(p)), uintptr(len(p))
