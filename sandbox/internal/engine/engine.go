@@ -98,11 +98,11 @@ func (e *Engine) Detach(mostMapped int64) {
 	e.cache, e.space.Most = nil, mostMapped
 }
 
-// Keep caches content under a name, for Recall by the same build of the
-// program: a state also contains what host functions gave to a guest.
-func (e *Engine) Keep(name string, content []byte) {
+// Keep caches content, whose pieces follow each other, under a name, for Recall by the same
+// build of the program: a state also contains what host functions gave to a guest.
+func (e *Engine) Keep(name string, pieces ...[]byte) {
 	if e.cache != nil {
-		e.uncached(e.cache.Keep(name, content))
+		e.uncached(e.cache.Keep(name, pieces...))
 	}
 }
 

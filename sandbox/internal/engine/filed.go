@@ -3,17 +3,20 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/merit-rl/merit/sandbox/internal/engine/cache"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
-// A cached program is a folder with three files: the results of the gate and the
-// meter, the skeleton of the metered module, and the native code. To find its code,
+// A cached program is a folder with four files: the results of the gate and the
+// meter, the skeleton of the metered module, what its memory contains before it runs,
+// and the native code. To find its code,
 // wazero would read, validate and hash the whole module again, which takes longer than
 // everything else. The code is therefore stored under the name of the skeleton's code;
 // the skeleton has the same functions, types and sizes. The engine checks that wazero
@@ -22,6 +25,7 @@ import (
 const (
 	metaFile     = "meta.json"
 	skeletonFile = "skeleton.wasm"
+	dataFile     = "data"
 	hollowDir    = "hollow"
 )
 
@@ -34,7 +38,7 @@ func programKey(digest string, o fuel.Options) string {
 
 // file completes the folder of a program whose code exists.
 func (p *Program) file(ctx context.Context, dir string) error {
-	skeleton := p.meta.Skeleton()
+	skeleton, segments := p.meta.Skeleton()
 	hollow := &Program{engine: p.engine}
 	defer hollow.Close(ctx)
 	scratch := filepath.Join(dir, hollowDir)
@@ -59,7 +63,33 @@ func (p *Program) file(ctx context.Context, dir string) error {
 		os.Rename(code, filepath.Join(filepath.Dir(code), filepath.Base(named))),
 		os.RemoveAll(scratch),
 		os.WriteFile(filepath.Join(dir, metaFile), text, 0o600),
-		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600))
+		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600),
+		os.WriteFile(filepath.Join(dir, dataFile), appendSegments(nil, segments), 0o600))
+}
+
+// appendSegments encodes segments: the offset and the size of each in 32 bits, and its bytes.
+func appendSegments(out []byte, segments []fuel.Segment) []byte {
+	for _, s := range segments {
+		out = binary.LittleEndian.AppendUint32(out, s.Offset)
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(s.Bytes)))
+		out = append(out, s.Bytes...)
+	}
+	return out
+}
+
+var errSegments = errors.New("the content of the memory is not valid")
+
+// parseSegments decodes the output of appendSegments, whose bytes it shares.
+func parseSegments(data []byte) (segments []fuel.Segment, err error) {
+	for len(data) > 0 {
+		if len(data) < 8 || int(binary.LittleEndian.Uint32(data[4:])) > len(data)-8 {
+			return nil, errSegments
+		}
+		end := 8 + int(binary.LittleEndian.Uint32(data[4:]))
+		segments = append(segments, fuel.Segment{Offset: binary.LittleEndian.Uint32(data), Bytes: data[8:end]})
+		data = data[end:]
+	}
+	return segments, nil
 }
 
 // recall opens a program from the cache if it is cached. The error comes from
@@ -84,12 +114,23 @@ func (p *Program) recall(ctx context.Context, o fuel.Options, check func(*fuel.I
 		return false, err
 	}
 	p.meta = meta
-	if p.reopen(ctx, skeleton, dir) != nil {
+	if p.reopen(ctx, skeleton, dir) != nil || p.lay(filepath.Join(dir, dataFile)) != nil {
 		p.Close(ctx)
 		return false, nil
 	}
 	p.Cached = true
 	return true, nil
+}
+
+// lay reads what the memory of instances contains before they run.
+func (p *Program) lay(path string) (err error) {
+	data, release, err := cache.View(path)
+	if err != nil {
+		return err
+	}
+	p.unlay = release
+	p.segments, err = parseSegments(data)
+	return err
 }
 
 var errOtherCode = errors.New("wazero did not use the code in the cache")

@@ -39,9 +39,10 @@ type Instance struct {
 	hostFuel uint64
 	stop     *Stop // why a host function stopped the call
 	world    wasi.World
-	origin   *State      // the state that Restore restores
-	held     *fork.Pages // the memory after the last Fork or Resume; nil is the origin's
-	stopped  bool        // a call did not return since the last Resume or Restore
+	segments []fuel.Segment // what the memory lacks until it is first used
+	origin   *State         // the state that Restore restores
+	held     *fork.Pages    // the memory after the last Fork or Resume; nil is the origin's
+	stopped  bool           // a call did not return since the last Resume or Restore
 }
 
 // mostPages is how many pages 32 bits can address.
@@ -67,6 +68,7 @@ func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instanc
 	}
 	i.module = m
 	if p.meta.Info.Memory != nil {
+		i.segments = p.segments
 		i.memory = m.Memory()
 		liftMaximum(i.memory)
 	} else { // the memory that the meter added, which is empty
@@ -150,6 +152,7 @@ func (i *Instance) fill(b Budget) {
 	i.budget, i.hostFuel, i.stop = b.Fuel, 0, nil
 	i.world.Answer, i.world.Refused = nil, i.world.Refused[:0]
 	if i.linear != nil {
+		i.lay()
 		i.linear.Forget()
 	}
 	i.tank.fill(b.Fuel)
@@ -203,7 +206,20 @@ func (i *Instance) Bytes(ptr, size uint32) ([]byte, bool) {
 	if i.memory == nil {
 		return nil, false
 	}
+	i.lay()
 	return i.memory.Read(ptr, size)
+}
+
+// lay fills the memory of an instance that has not run. One that adopts a state does
+// without.
+func (i *Instance) lay() {
+	if i.segments == nil {
+		return
+	}
+	for _, s := range i.segments {
+		copy(i.linear.Bytes()[s.Offset:], s.Bytes)
+	}
+	i.segments = nil
 }
 
 // callContext is the context of calls into guests. Host functions find their

@@ -24,7 +24,9 @@ type Program struct {
 	cache    wazero.CompilationCache
 	codes    *codes // where cache keeps the native code; nil without a cache
 	compiled wazero.CompiledModule
-	shared   bool // shared with the preloaded program, which frees it
+	segments []fuel.Segment // what a skeleton lacks of the memory of instances
+	unlay    func()         // frees them; nil without any
+	shared   bool           // shared with the preloaded program, which frees it
 	// Cached means that the native code came from the disk.
 	Cached bool
 	// Process is the process environment of every instance.
@@ -37,11 +39,14 @@ type Module struct {
 	Title  string // for people
 	Digest string // SHA-256 in hex
 	Read   func() ([]byte, error)
+	// Valid means that Merit pins the digest of what Read returns, and that a test has
+	// validated it.
+	Valid bool
 }
 
 // Bytes returns a module in memory.
 func Bytes(wasm []byte) Module {
-	return Module{"", fmt.Sprintf("%x", sha256.Sum256(wasm)), func() ([]byte, error) { return wasm, nil }}
+	return Module{Digest: fmt.Sprintf("%x", sha256.Sum256(wasm)), Read: func() ([]byte, error) { return wasm, nil }}
 }
 
 // ErrInvalid means that a module is not valid WebAssembly 2.0.
@@ -78,8 +83,10 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 	if err := check(meta.Info); err != nil {
 		return nil, err
 	}
-	if err := validate(ctx, wasm); err != nil {
-		return nil, err
+	if !m.Valid {
+		if err := Validate(ctx, wasm); err != nil {
+			return nil, err
+		}
 	}
 	p.meta = meta
 	if err := p.build(ctx); err != nil {
@@ -144,9 +151,9 @@ func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error)
 	return err
 }
 
-// validate checks the original module without running or compiling it, because
-// the metered form of an invalid module may be valid.
-func validate(ctx context.Context, wasm []byte) error {
+// Validate checks the original module without running or compiling it, because
+// the metered form of an invalid module may be valid. The error is ErrInvalid.
+func Validate(ctx context.Context, wasm []byte) error {
 	r := wazero.NewRuntimeWithConfig(ctx, config(wazero.NewRuntimeConfigInterpreter()))
 	defer r.Close(ctx)
 	if _, err := r.CompileModule(ctx, wasm); err != nil {
@@ -176,5 +183,8 @@ func (p *Program) Close(ctx context.Context) {
 	if p.cache != nil {
 		_ = p.cache.Close(ctx)
 	}
-	p.runtime, p.cache, p.compiled = nil, nil, nil
+	if p.unlay != nil {
+		p.unlay()
+	}
+	p.runtime, p.cache, p.compiled, p.segments, p.unlay = nil, nil, nil, nil, nil
 }

@@ -79,6 +79,38 @@ func TestProgramFromCache(t *testing.T) {
 	require.ErrorIs(t, err, wrong)
 }
 
+// Promise: the memory of an instance has its data before any code runs, whether the program
+// was compiled or comes from the cache, where the data is beside the skeleton.
+func TestDataFromCache(t *testing.T) {
+	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache"), CacheBytes: 1 << 30})
+	require.NoError(t, err)
+	defer e.Close()
+	load := wt.Func{Export: "f", Params: wt.I32, Results: wt.I32, Body: wt.LocalGet(0) + wt.I32Load(0)}
+	for name, m := range map[string]wt.Module{
+		"active":               {Funcs: []wt.Func{load}, Data: []wt.Data{{Offset: 7, Bytes: "\x2a\x00\x00\x00"}, {Offset: 1<<16 - 2, Bytes: "ab"}}},
+		"one over the other":   {Funcs: []wt.Func{load}, Data: []wt.Data{{Offset: 6, Bytes: "\x01\x02\x03\x04\x05"}, {Offset: 7, Bytes: "\x2a\x00\x00\x00"}}},
+		"passive among others": {Funcs: []wt.Func{load}, Data: []wt.Data{{Passive: true, Bytes: "x"}, {Offset: 7, Bytes: "\x2a\x00\x00\x00"}}},
+	} {
+		m.Memory = &wt.Memory{Export: "memory", Size: wt.Size{Min: 1}}
+		var before []string
+		for _, cached := range []bool{false, true} {
+			p, err := e.Compile(t.Context(), Bytes(m.Bytes()), fuel.Options{}, anything)
+			require.NoError(t, err)
+			require.Equal(t, cached, p.Cached, name)
+			result, _ := run(t, p)
+			require.EqualValues(t, 42, result, name)
+			i, err := p.Instantiate(t.Context(), 1<<20)
+			require.NoError(t, err)
+			content, ok := i.Bytes(0, 1<<16)
+			require.True(t, ok)
+			before = append(before, string(content))
+			i.Close()
+			p.Close(t.Context())
+		}
+		require.True(t, before[0] == before[1], name)
+	}
+}
+
 // Promise: a cache that cannot be opened or written costs time only: programs
 // are the same, and one warning says why.
 func TestProgramWithoutItsCache(t *testing.T) {

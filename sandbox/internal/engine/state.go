@@ -34,6 +34,7 @@ func (i *Instance) Snapshot() (*State, error) {
 		s.globals = append(s.globals, g.Get())
 	}
 	if i.linear != nil {
+		i.lay()
 		var err error
 		if s.memory, err = memory.TakeImage(i.linear.Bytes()); err != nil {
 			return nil, err
@@ -49,7 +50,7 @@ func (i *Instance) Snapshot() (*State, error) {
 // Adopt sets a new instance to a state of another instance. After an error the
 // instance must be closed.
 func (i *Instance) Adopt(s *State) error {
-	i.origin = s
+	i.origin, i.segments = s, nil
 	if i.linear == nil {
 		return i.Restore()
 	}

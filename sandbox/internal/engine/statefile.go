@@ -3,41 +3,41 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
 )
 
 var errStateFile = errors.New("not a state")
 
-// Append encodes the state: clock, random numbers, the globals and the size of
-// the memory, each as 64-bit numbers after their count, and then the pages that
-// are not zero with their numbers. It returns false if the state cannot be
-// stored because files are open.
-func (s *State) Append(out []byte) ([]byte, bool) {
+// Pieces encodes the state, in pieces that follow each other: clock, random numbers, the
+// globals and the size of the memory, each as 64-bit numbers after their count, and then the
+// pages that are not zero, in runs with the number of their first page and their length. The
+// pages are those of the state. It returns false if the state cannot be stored because files
+// are open.
+func (s *State) Pieces() (pieces [][]byte, ok bool) {
 	if s.system.HasOpen() {
 		return nil, false
 	}
-	put := func(v uint64) { out = binary.LittleEndian.AppendUint64(out, v) }
-	put(s.system.Elapsed)
-	put(s.system.Random)
-	put(uint64(len(s.globals)))
-	for _, g := range s.globals {
-		put(g)
-	}
+	numbers := append([]uint64{s.system.Elapsed, s.system.Random, uint64(len(s.globals))}, s.globals...)
 	if s.memory == nil {
-		return out, true
+		return [][]byte{words(numbers...)}, true
 	}
-	put(uint64(s.memory.Size()))
-	out = slices.Grow(out, s.memory.Size()/memory.ImagePage*(8+memory.ImagePage)) // pages that were never written are not included
-	for n, page := range memory.Written(s.memory.Data) {
-		put(uint64(n))
-		out = append(out, page...)
+	pieces = append(pieces, words(append(numbers, uint64(s.memory.Size()))...))
+	for _, r := range s.memory.Runs {
+		pieces = append(pieces, words(uint64(r.First), uint64(r.Count)), s.memory.Data[r.First*memory.ImagePage:(r.First+r.Count)*memory.ImagePage])
 	}
-	return out, true
+	return pieces, true
 }
 
-// ParseState decodes the output of Append.
+// words encodes numbers of 64 bits.
+func words(numbers ...uint64) (out []byte) {
+	for _, v := range numbers {
+		out = binary.LittleEndian.AppendUint64(out, v)
+	}
+	return out
+}
+
+// ParseState decodes the joined output of Pieces.
 func ParseState(data []byte) (*State, error) {
 	s, bad := &State{}, false
 	take := func() uint64 {
@@ -65,10 +65,11 @@ func ParseState(data []byte) (*State, error) {
 		return nil, err
 	}
 	for len(data) > 0 && !bad {
-		n := take()
-		if bad = bad || n >= size/memory.ImagePage || len(data) < memory.ImagePage; !bad {
-			copy(s.memory.Data[n*memory.ImagePage:], data[:memory.ImagePage])
-			data = data[memory.ImagePage:]
+		first, count := take(), take()
+		pages := size / memory.ImagePage
+		if bad = bad || first > pages || count > pages-first || uint64(len(data)) < count*memory.ImagePage; !bad {
+			bad = s.memory.Write(int(first), data[:count*memory.ImagePage]) != nil
+			data = data[count*memory.ImagePage:]
 		}
 	}
 	if bad {

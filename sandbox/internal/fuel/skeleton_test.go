@@ -41,7 +41,8 @@ func TestVersionNamesTheCode(t *testing.T) {
 func TestSkeleton(t *testing.T) {
 	m, err := fuel.Instrument(everything().Bytes(), fuel.Options{})
 	require.NoError(t, err)
-	skeleton := m.Skeleton()
+	skeleton, segments := m.Skeleton()
+	require.Empty(t, segments)
 	require.Less(t, len(skeleton), len(m.Wasm)/4)
 	for engine := range engines {
 		whole, hollow := start(t, engine, m.Wasm), start(t, engine, skeleton)

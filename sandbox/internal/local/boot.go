@@ -112,8 +112,9 @@ func (m *Module) bootName() string {
 
 // keepBoot caches a boot.
 func (m *Module) keepBoot(name string, b *booted) {
-	if out, ok := b.append(binary.LittleEndian.AppendUint64(nil, b.fuel)); ok {
-		m.backend.engine.Keep(name, out)
+	if pieces, ok := b.pieces(); ok {
+		fuel := binary.LittleEndian.AppendUint64(nil, b.fuel)
+		m.backend.engine.Keep(name, append([][]byte{fuel}, pieces...)...)
 	}
 }
 

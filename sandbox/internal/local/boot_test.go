@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // startingPython imports, reads the clock and draws random numbers while it is loaded.
@@ -55,8 +58,9 @@ func started(t *testing.T, b *Backend, s source.Source) (state []byte, fuel uint
 	m, err := b.Load(t.Context(), s)
 	require.NoError(t, err)
 	defer m.Close(context.Background())
-	state, ok := m.origin.append(nil)
+	pieces, ok := m.origin.pieces()
 	require.True(t, ok)
+	state = bytes.Join(pieces, nil)
 	e := m.Evaluate(t.Context(), &rl.Trajectory{Messages: []rl.Message{{Role: rl.RoleUser, Content: rl.Text("x")}}}, nil)
 	return state, e.Fuel, e.Result.Reason
 }
@@ -76,6 +80,17 @@ func TestBootedInterpretersAreTheSame(t *testing.T) {
 		require.True(t, string(state) == string(again), "booted %s, the state differs", name)
 		require.Equal(t, fuel, fuel2)
 		require.Equal(t, reason, reason2)
+	}
+}
+
+// Promise: the interpreters that Merit pins are valid modules, so that nobody has to
+// validate them again, which takes a second.
+func TestInterpretersAreValid(t *testing.T) {
+	for _, i := range interpreter.All() {
+		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+		module, _, err := i.Open(interpreter.Folder())
+		require.NoError(t, err)
+		require.NoError(t, engine.Validate(t.Context(), module), i.Title)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // interpreter returns the module of an interpreter. Its digest is known without
 // reading the file.
 func (b *Backend) interpreter(i interpreter.Interpreter) engine.Module {
-	return engine.Module{Title: i.Title, Digest: i.Digest, Read: func() ([]byte, error) {
+	return engine.Module{Title: i.Title, Digest: i.Digest, Valid: true, Read: func() ([]byte, error) {
 		module, _, err := i.Open(b.options.InterpreterDir)
 		return module, err
 	}}

@@ -76,15 +76,15 @@ func (m *Module) keepOrigin() {
 	if !m.script {
 		return
 	}
-	if out, ok := m.origin.append(nil); ok {
-		m.backend.engine.Keep(m.originName(m.evaluates()), out)
+	if pieces, ok := m.origin.pieces(); ok {
+		m.backend.engine.Keep(m.originName(m.evaluates()), pieces...)
 	}
 }
 
-// append encodes the origin. It returns false if its state cannot be stored.
-func (o *origin) append(out []byte) ([]byte, bool) {
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(o.memo)))
-	return o.state.Append(append(out, o.memo...))
+// pieces encodes the origin. It returns false if its state cannot be stored.
+func (o *origin) pieces() ([][]byte, bool) {
+	state, ok := o.state.Pieces()
+	return append([][]byte{binary.LittleEndian.AppendUint32(nil, uint32(len(o.memo))), o.memo}, state...), ok
 }
 
 // recallOrigin returns the origin that an earlier process cached, or nil.
@@ -97,7 +97,7 @@ func (m *Module) recallOrigin() (o *origin) {
 	return o
 }
 
-// parseOrigin decodes the output of append, or returns nil.
+// parseOrigin decodes the joined output of pieces, or returns nil.
 func parseOrigin(data []byte) *origin {
 	if len(data) < 4 {
 		return nil

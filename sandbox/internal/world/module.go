@@ -209,9 +209,9 @@ func (m *Module) keep() {
 	if m.open == nil {
 		return
 	}
-	out := append(le.AppendUint32(nil, uint32(len(m.memo))), m.memo...)
-	if out, ok := m.born.Append(out); ok {
-		m.backend.Engine().Keep(m.birth(), out)
+	if state, ok := m.born.Pieces(); ok {
+		memo := append(le.AppendUint32(nil, uint32(len(m.memo))), m.memo...)
+		m.backend.Engine().Keep(m.birth(), append([][]byte{memo}, state...)...)
 	}
 }
 

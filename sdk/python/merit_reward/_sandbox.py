@@ -121,7 +121,10 @@ def _pointwise(reward: runner.Reward, laid):  # type: ignore[no-untyped-def]
         laid.update(loads(BUFFER))
         return [plain(func(**laid))]
 
-    return _answer(read), _answer(lambda: [plain(func(**laid))]), _answer(completed)
+    def ready():  # type: ignore[no-untyped-def]
+        return [plain(func(**laid))]
+
+    return _answer(read), _answer(ready), _answer(completed)
 
 
 def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]

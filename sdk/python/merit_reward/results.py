@@ -48,6 +48,8 @@ def plain(result: "Any") -> "Any":
     kind = result.__class__
     if kind is EvaluateResult:
         said = result.__dict__
+        if len(said) == 1 and said.get("score").__class__ is float:
+            return said["score"]
         if "trajectory_info" in said or not FLAT.issuperset(map(type, said.values())):
             return _known(said)
         return said
@@ -55,6 +57,8 @@ def plain(result: "Any") -> "Any":
         return result
     if kind is dict:
         said = result
+        if len(said) == 1 and said.get("score").__class__ is float:
+            return said["score"]
     elif (n := number(result)) is not None:
         return float(n)
     else:

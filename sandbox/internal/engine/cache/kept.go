@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"bufio"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +14,9 @@ import (
 // contentFile is the only file of an entry that keep makes.
 const contentFile = "content"
 
-// Keep caches content under a name, for Recall by the same build of the
-// program. An error only means that it will not be cached.
-func (c *Cache) Keep(name string, content []byte) error {
+// Keep caches content, whose pieces follow each other, under a name, for Recall by the same
+// build of the program. An error only means that it will not be cached.
+func (c *Cache) Keep(name string, pieces ...[]byte) error {
 	key, ok := keptKey(name)
 	if !ok {
 		return nil
@@ -24,10 +26,22 @@ func (c *Cache) Keep(name string, content []byte) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, contentFile), content, 0o600); err != nil {
+	if err := writePieces(filepath.Join(dir, contentFile), pieces); err != nil {
 		return err
 	}
 	return c.Put(key, dir)
+}
+
+func writePieces(path string, pieces [][]byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 64<<10)
+	for _, p := range pieces {
+		_, _ = w.Write(p) // Flush returns the error
+	}
+	return errors.Join(w.Flush(), f.Close())
 }
 
 // Recall calls use with the content that was cached under a name, if there is any. The

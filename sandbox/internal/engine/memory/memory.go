@@ -154,8 +154,11 @@ func TakeImage(content []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	for n, page := range Written(content) {
-		copy(i.Data[n*ImagePage:], page)
+	for _, r := range runs(content) {
+		if err := i.Write(r.First, content[r.First*ImagePage:(r.First+r.Count)*ImagePage]); err != nil {
+			i.Close()
+			return nil, err
+		}
 	}
 	return i, nil
 }
@@ -173,6 +176,21 @@ func Written(content []byte) iter.Seq2[int, []byte] {
 			}
 		}
 	}
+}
+
+// Run is a run of pages of ImagePage bytes.
+type Run struct{ First, Count int }
+
+// runs returns the runs of pages that are not zero.
+func runs(content []byte) (list []Run) {
+	for n := range Written(content) {
+		if last := len(list) - 1; last >= 0 && n == list[last].First+list[last].Count {
+			list[last].Count++
+		} else {
+			list = append(list, Run{n, 1})
+		}
+	}
+	return list
 }
 
 var zeros [ImagePage]byte

@@ -38,6 +38,8 @@ const (
 	// after staleRounds.
 	firstRounds = 8
 	staleRounds = 4096
+	// Python rewards write to 30 to 100 regions, which one call lists.
+	mostRegions = 256
 )
 
 // mapped is a private mapping over an image, which is an in-memory file. Pages
@@ -48,7 +50,7 @@ type mapped struct {
 	buf     []byte // the whole reservation
 	size    uint64
 	image   *Image
-	regions [64]region
+	regions [mostRegions]region
 	rounds  int    // restores since pages were returned
 	dirty   int    // private pages at the last restore
 	release func() // frees the reservation's share of Space

@@ -6,10 +6,20 @@ package memory
 func (*Space) New(limit uint64) Linear { return newCopied(limit) }
 
 // Image is the content with which any number of memories may begin.
-type Image struct{ Data []byte }
+type Image struct {
+	Data []byte
+	Runs []Run // the pages that Write has written
+}
 
 // NewImage returns an image of zeros.
-func NewImage(size int) (*Image, error) { return &Image{make([]byte, size)}, nil }
+func NewImage(size int) (*Image, error) { return &Image{Data: make([]byte, size)}, nil }
+
+// Write writes whole pages from a page on, in an image that no memory has begun with.
+func (i *Image) Write(first int, content []byte) error {
+	i.Runs = append(i.Runs, Run{first, len(content) / ImagePage})
+	copy(i.Data[first*ImagePage:], content)
+	return nil
+}
 
 // Size returns the size in bytes.
 func (i *Image) Size() int { return len(i.Data) }
