@@ -1,12 +1,14 @@
 """Unit tests of merit_reward that need nothing but Python: python3 -m unittest."""
 
+import argparse
 import asyncio
+import dis
 import sys
 import types
 import unittest
 
 import merit_reward as mr
-from merit_reward import runner, shims
+from merit_reward import choosing, runner, shims
 
 
 def module(**names):
@@ -181,6 +183,19 @@ class Shapes(unittest.TestCase):
 
         row = rollout(metadata={"data_source": "d", "reward_model": {"ground_truth": "4"}, "extra_info": {"i": 1}})
         self.assertEqual(self.results(f, [row]), [{"score": 1.0, "metrics": {"acc": True}}])
+
+
+class Globals(unittest.TestCase):
+    """Promise: the globals that a function reads are those that dis lists, on every version of Python."""
+
+    def test_as_dis(self):
+        many = "def f():\n" + "".join(f"    name{i}\n" for i in range(600))  # more names than one byte counts
+        codes = [compile(many, "many", "exec"), *(f.__code__ for m in (argparse, dis, types, choosing) for f in vars(m).values() if isinstance(f, types.FunctionType))]
+        while codes:
+            code = codes.pop()
+            listed = [i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+            self.assertEqual(listed, [*choosing._globals(code)], code)
+            codes += [k for k in code.co_consts if hasattr(k, "co_consts")]
 
 
 class Shims(unittest.TestCase):
