@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,9 +45,7 @@ export default function () {
 // Promise: recursion without an end, through any built-in, is a RangeError that a reward can
 // catch. On npm's build, which does not watch its stack, it is a trap.
 func TestRecursionInJavaScript(t *testing.T) {
-	m, err := loadScript(t, oneWorker(t), "reward.js", deepCode)
-	require.NoError(t, err)
-	e := m.Evaluate(context.Background(), small())
+	e := inJavaScript(t, deepCode)
 	if interpreter.JavaScript().Package != "" {
 		require.Equal(t, reward.Trap, e.Outcome, e.Reason)
 		return

@@ -59,7 +59,8 @@ const usual = []; // objects whose shapes the engine then need not make in every
 function makeRoom() {
   const held = [];
   for (let i = 0; i < 500; i++) held.push({ [`room for ${i}`]: i });
-  usual.push({ score: 0 }, JSON.parse('{"members":[{"id":"","messages":[{"role":"","content":""}],"ground_truth":""}],"texts":[[0,0]]}'));
+  const called = '"tool_calls":[{"id":"","type":"","function":{"name":"","arguments":""}}]', answers = '{"role":"","content":"","tool_call_id":""}';
+  usual.push({ score: 0 }, JSON.parse(`{"members":[{"id":"","messages":[{"role":"","content":"",${called}},${answers}],"ground_truth":""}],"texts":[[0,0]]}`));
 }
 
 // count is how many members one call of rewardGroup gets; 0 is a group.
@@ -132,10 +133,18 @@ function answer(request, ...long) {
     const { group, one, given } = called;
     if (group) raw = group(members, ...given);
     else raw = given.length > 0 ? [one(members[0], ...given)] : [one(members[0])];
-    return concluded(raw.map(plain), members.length);
+    return onlyScore(raw, members.length) ?? concluded(raw.map(plain), members.length);
   } catch (e) {
     return later(raw) || raw?.some?.(later) ? wait(raw, members.length) : failed(e);
   }
+}
+
+// onlyScore is the answer if a number or a boolean is all that there is to say.
+function onlyScore(raw, count) {
+  if (count !== 1 || raw?.length !== 1 || any || log.length > 0 || cut > 0) return undefined;
+  const result = raw[0];
+  if (typeof result === "boolean") return `{"results":[{"score":${Number(result)}}]}`;
+  return Number.isFinite(result) ? `{"results":[{"score":${result}}]}` : undefined;
 }
 
 function concluded(results, count) {

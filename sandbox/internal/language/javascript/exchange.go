@@ -1,11 +1,13 @@
 package javascript
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,8 +23,8 @@ import (
 // text that is a separate string. So these texts follow the JSON, which says where they
 // belong: {"members": […], "texts": [[member, message], …]}.
 type request struct {
-	json  string
-	texts []string
+	texts  []string
+	places [][2]int
 }
 
 const (
@@ -30,39 +32,75 @@ const (
 	mostTexts = 64
 )
 
-// encoder writes members as a request.
+// encoder writes members as a request: the number of texts, their sizes, the JSON and the
+// texts.
 func encoder(limit int) profile.Encoder {
 	return func(members []*rl.Trajectory) ([]byte, error) {
 		var r request
-		var places [][2]int
-		var buffer strings.Builder
-		buffer.WriteString(`{"members":[`)
-		enc := json.NewEncoder(&buffer)
-		enc.SetEscapeHTML(false)
+		taken := make([][]rl.Message, len(members))
 		for i, t := range members {
-			if i > 0 {
-				buffer.WriteByte(',')
-			}
-			member := *t
-			member.Evaluation, member.Outcome = nil, ""
-			member.Messages = r.take(seen(t.Messages), i, &places)
-			if err := enc.Encode(&member); err != nil {
-				return nil, result.Infrastructure(err)
-			}
+			taken[i] = r.take(seen(t.Messages), i)
 		}
-		buffer.WriteString(`],"texts":`)
-		_ = enc.Encode(places) // numbers always marshal
-		buffer.WriteByte('}')
-		r.json = buffer.String()
-		if r.size() > limit {
+		out := r.sizes()
+		before := len(out)
+		out, err := r.appendJSON(out, members, taken)
+		if err != nil {
+			return nil, result.Infrastructure(err)
+		}
+		for _, t := range r.texts {
+			out = append(out, t...)
+		}
+		if len(out)-before > limit {
 			return nil, result.OverInput()
 		}
-		return r.bytes(), nil
+		return out, nil
 	}
 }
 
-// take moves the long texts of messages into the request.
-func (r *request) take(messages []rl.Message, member int, places *[][2]int) []rl.Message {
+// appendJSON appends members with the given messages, and where the texts belong.
+func (r *request) appendJSON(out []byte, members []*rl.Trajectory, messages [][]rl.Message) (_ []byte, err error) {
+	out = append(out, `{"members":[`...)
+	for i, t := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = appendMember(out, t, messages[i]); err != nil {
+			return nil, err
+		}
+	}
+	places, _ := json.Marshal(r.places) // numbers always marshal
+	return append(append(append(out, `],"texts":`...), places...), "\n}"...), nil
+}
+
+// appendMember appends a member with these messages as JSON, and a line break. The messages
+// are valid JSON already, so they do not pass through the encoder, which would read them again.
+func appendMember(out []byte, t *rl.Trajectory, messages []rl.Message) ([]byte, error) {
+	member := *t
+	member.Evaluation, member.Outcome, member.Messages = nil, "", nil
+	var buffer bytes.Buffer
+	enc := json.NewEncoder(&buffer)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(&member); err != nil {
+		return nil, err
+	}
+	const none = `"messages":null`
+	before, after, _ := bytes.Cut(buffer.Bytes(), []byte(none)) // before it are only numbers and strings, whose quotes are escaped
+	out = append(append(out, before...), `"messages":[`...)
+	for i := range messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		text, err := messages[i].MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text...)
+	}
+	return append(append(out, ']'), after...), nil
+}
+
+// take moves the long texts of a member's messages into the request.
+func (r *request) take(messages []rl.Message, member int) []rl.Message {
 	copied := false
 	for i := range messages {
 		c := messages[i].Content
@@ -74,32 +112,20 @@ func (r *request) take(messages []rl.Message, member int, places *[][2]int) []rl
 		}
 		messages[i].Content = rl.Text("")
 		r.texts = append(r.texts, c.Text())
-		*places = append(*places, [2]int{member, i})
-	}
-	if messages == nil {
-		return []rl.Message{}
+		r.places = append(r.places, [2]int{member, i})
 	}
 	return messages
 }
 
-func (r *request) size() int {
-	n := len(r.json)
+// sizes begins a request, with room for the rest.
+func (r *request) sizes() []byte {
+	room := 1024
 	for _, t := range r.texts {
-		n += len(t)
+		room += len(t)
 	}
-	return n
-}
-
-// bytes writes the number of texts, their sizes, the JSON and the texts.
-func (r *request) bytes() []byte {
-	out := make([]byte, 0, 4+4*len(r.texts)+r.size())
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(r.texts)))
+	out := binary.LittleEndian.AppendUint32(make([]byte, 0, room), uint32(len(r.texts)))
 	for _, t := range r.texts {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(t)))
-	}
-	out = append(out, r.json...)
-	for _, t := range r.texts {
-		out = append(out, t...)
 	}
 	return out
 }
@@ -140,13 +166,17 @@ const noRoom = "InternalError: out of memory"
 
 // take reads an answer.
 func (s *session) take(out []byte) *result.Verdict {
+	c := s.collector
+	if score, ok := onlyScore(out); ok && c.Members() == 1 {
+		c.Speak(0)
+		return result.Of(c.Take(&rl.EvaluateResult{Score: score, IsScoreValid: true}))
+	}
 	var a struct {
 		Results []told   `json:"results"`
 		Error   string   `json:"error"`
 		Log     []string `json:"log"`
 		Cut     int      `json:"cut"`
 	}
-	c := s.collector
 	if err := strictjson.Unmarshal(out, &a); err != nil {
 		if v := (*result.Verdict)(nil); errors.As(err, &v) {
 			return v
@@ -173,6 +203,17 @@ func (s *session) take(out []byte) *result.Verdict {
 		}
 	}
 	return nil
+}
+
+// onlyScore returns the score of an answer that says nothing else, as most do.
+func onlyScore(out []byte) (score float64, ok bool) {
+	number, begins := bytes.CutPrefix(out, []byte(`{"results":[{"score":`))
+	number, ends := bytes.CutSuffix(number, []byte(`}]}`))
+	if !begins || !ends || len(number) == 0 || len(bytes.Trim(number, "0123456789.e+-")) > 0 {
+		return 0, false
+	}
+	score, err := strconv.ParseFloat(string(number), 64)
+	return score, err == nil
 }
 
 // told is a result whose field names are not misspelled names that Merit reads.

@@ -13,19 +13,19 @@ import (
 type Language struct{ build interpreter.Interpreter }
 
 // New returns the language as the interpreters in a folder, and those shipped, run it.
-func New(folder string) Language { return On(interpreter.JavaScript().In(folder)) }
+func New(folder string) *Language { return On(interpreter.JavaScript().In(folder)) }
 
 // On returns the language on a build.
-func On(build interpreter.Interpreter) Language { return Language{build} }
+func On(build interpreter.Interpreter) *Language { return &Language{build} }
 
 // Extension implements source.Language.
-func (Language) Extension() string { return ".js" }
+func (*Language) Extension() string { return ".js" }
 
 // Interpreter implements source.Language.
-func (l Language) Interpreter() interpreter.Interpreter { return l.build }
+func (l *Language) Interpreter() interpreter.Interpreter { return l.build }
 
 // Brings implements source.Language.
-func (Language) Brings() map[string][]byte {
+func (*Language) Brings() map[string][]byte {
 	files := map[string][]byte{
 		moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(mainCode), "main of programs": []byte(programCode),
 	}
@@ -38,7 +38,7 @@ func (Language) Brings() map[string][]byte {
 }
 
 // Open implements source.Language.
-func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
+func (*Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 	return javascript{s}, engine.Process{}
 }
 
@@ -81,13 +81,13 @@ const mainCode = "import { boot } from \"" + moduleSandbox + "\";\nimport * as r
 const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nboot({ compile: globalThis." + hostCompile + " });\ndelete globalThis." + hostCompile + ";\nglobalThis.__merit = { serve: begin, turn };\n"
 
 // Nested implements source.Language.
-func (Language) Nested() (profile.Nested, engine.Process) { return programs{}, engine.Process{} }
+func (*Language) Nested() (profile.Nested, engine.Process) { return programs{}, engine.Process{} }
 
 // Preload implements source.Language.
-func (Language) Preload() error { return nil }
+func (*Language) Preload() error { return nil }
 
 // Imports implements source.Language. Only host_call does anything.
-func (Language) Imports() []engine.Import {
+func (*Language) Imports() []engine.Import {
 	nothing := func(_ *engine.Instance, stack []uint64) {
 		if len(stack) > 0 {
 			stack[0] = 0

@@ -71,14 +71,20 @@ func (q *quickjs) call(name string, args ...uint32) uint32 {
 
 // put copies text, with a NUL at its end, into the guest.
 func (q *quickjs) put(text string) uint32 {
-	at := q.call("wasm_malloc", uint32(len(text)+1))
-	room, ok := q.instance.Bytes(at, uint32(len(text)+1))
+	at, room := q.room(len(text) + 1)
+	copy(room, text)
+	return at
+}
+
+// room returns memory of the guest that ends with a NUL, and where it is.
+func (q *quickjs) room(size int) (at uint32, b []byte) {
+	at = q.call("wasm_malloc", uint32(size))
+	b, ok := q.instance.Bytes(at, uint32(size))
 	if at == 0 || !ok {
 		panic(leave{&engine.Stop{Kind: engine.Refused, Err: &result.Verdict{Outcome: reward.OutOfMemory, Reason: "there is no room for the input (sandbox.memory_mib)"}}})
 	}
-	copy(room, text)
-	room[len(text)] = 0
-	return at
+	b[size-1] = 0
+	return at, b
 }
 
 // string makes a JavaScript string.
@@ -91,8 +97,9 @@ func (q *quickjs) string(text string) uint32 {
 
 // strings makes one JavaScript string of each part of text.
 func (q *quickjs) strings(text []byte, sizes []uint32) []uint32 {
-	at, values := q.put(string(text)), make([]uint32, len(sizes))
-	part := at
+	at, room := q.room(len(text) + 1)
+	copy(room, text)
+	values, part := make([]uint32, len(sizes)), at
 	for i, size := range sizes {
 		values[i] = q.call("qjs_new_string", part, size)
 		part += size

@@ -75,8 +75,8 @@ type hello struct {
 	Refused []reward.Refusal `json:"refused"`
 }
 
-// quickjsStack is half of the stack with which the interpreter was linked,
-// which its authors consider safe.
+// quickjsStack is half of the stack of Merit's build, which leaves room for what its own
+// functions take between checks. npm's build does not check.
 const quickjsStack = 1 << 20
 
 // Start implements profile.Guest.

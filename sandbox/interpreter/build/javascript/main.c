@@ -1,8 +1,17 @@
 // The exports through which Merit drives QuickJS-NG. A value is the address of a cell that
 // holds it; a function that returns a value returns a cell of its own, which
 // qjs_free_value gives back. QuickJS is part of this file, so that the compiler sees its
-// functions where they are called.
+// functions where they are called; build.sh lets it call those that are declared here.
+#include "quickjs.h"
+
+typedef struct JSString JSString;
+static JSValue parse_json(JSContext *context, const char *text, size_t size);
+static int string_indexof_char(JSString *string, int c, int from);
+
 #include "quickjs.c"
+
+#include "json.c"
+#include "search.c"
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
@@ -29,10 +38,28 @@ static void *reallocated(void *_, void *at, size_t size) { return realloc(at, si
 static size_t usable(const void *at) { return malloc_usable_size((void *)at); }
 static const JSMallocFunctions memory = {callocated, mallocated, freed, reallocated, usable};
 
+// Built-in functions come into being when they are used first, which would be in each
+// evaluation, since none keeps what another has done.
+static int make_builtins(void) {
+  struct list_head *el;
+  list_for_each(el, &runtime->gc_obj_list) { // new objects join at its end
+    JSObject *p = list_entry(el, JSObject, header.link);
+    if (JS_GC_TYPE(&p->header) != JS_GC_OBJ_TYPE_JS_OBJECT) continue;
+    for (int i = 0; i < p->shape->prop_count; i++) {
+      JSShapeProperty *property = get_shape_prop(p->shape) + i;
+      if ((property->flags & JS_PROP_TMASK) != JS_PROP_AUTOINIT || property->atom == JS_ATOM_NULL) continue;
+      if (JS_AutoInitProperty(context, p, property->atom, &p->prop[i], property)) return -1;
+    }
+  }
+  return 0;
+}
+
 int EXPORT(qjs_init)(void) {
   runtime = JS_NewRuntime2(&memory, NULL);
-  if (runtime) context = JS_NewContext(runtime);
-  return context ? 0 : 1;
+  if (!runtime) return 1;
+  JS_SetGCThreshold(runtime, 3 << 19); // before the memory grows
+  context = JS_NewContext(runtime);
+  return context ? make_builtins() : 1;
 }
 
 void EXPORT(qjs_set_max_stack_size)(size_t size) { JS_SetMaxStackSize(runtime, size); }
