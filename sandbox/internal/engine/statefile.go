@@ -68,7 +68,7 @@ func ParseState(data []byte) (*State, error) {
 		first, count := take(), take()
 		pages := size / memory.ImagePage
 		if bad = bad || first > pages || count > pages-first || uint64(len(data)) < count*memory.ImagePage; !bad {
-			bad = s.memory.Write(int(first), data[:count*memory.ImagePage]) != nil
+			s.memory.Write(int(first), data[:count*memory.ImagePage])
 			data = data[count*memory.ImagePage:]
 		}
 	}

@@ -25,7 +25,7 @@ func TestWhoWaitsForTheCompilerIsTold(t *testing.T) {
 	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 
 	o.compiling("an interpreter", large)()
-	require.Contains(t, log.String(), "compiling an interpreter (2.0 MiB), which takes a while; the result is not cached")
+	require.Contains(t, log.String(), "compiling an interpreter (2.0 MiB) for each start: about 2 s of CPU time; the result is not cached because")
 	require.Nil(t, becomesSlow)
 
 	log.Reset()
@@ -33,7 +33,7 @@ func TestWhoWaitsForTheCompilerIsTold(t *testing.T) {
 	done := o.compiling("", large/2)
 	require.Empty(t, log.String())
 	becomesSlow()
-	require.Contains(t, log.String(), "compiling a module (1.0 MiB), which takes a while; the result is cached in cache")
+	require.Contains(t, log.String(), "compiling a module (1.0 MiB) for this machine, once: about 1 s of CPU time; the result is cached in cache")
 	done()
 	require.Equal(t, 1, stopped)
 }

@@ -72,7 +72,7 @@ func TestCompilingInAWorkerIsLogged(t *testing.T) {
 	more := append(binary.AppendUvarint([]byte{0}, uint64(len(name)+3<<20)), append(name, make([]byte, 3<<20)...)...) // a custom section
 	large, err := b.Load(context.Background(), source.Module("large", append(answerWasm(t), more...)))
 	require.NoError(t, err)
-	require.Regexp(t, `msg="compiling .*, which takes a while`, log.String())
+	require.Regexp(t, `msg="compiling .* s of CPU time`, log.String())
 	before := log.String()
 	answerOf(t, small)
 	answerOf(t, large)

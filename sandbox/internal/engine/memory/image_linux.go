@@ -45,22 +45,21 @@ func newFileImage(size int) (*Image, error) {
 }
 
 // Write writes whole pages from a page on, in an image that no memory has begun with. To
-// write to the file is cheaper than to touch its pages one by one.
-func (i *Image) Write(first int, content []byte) error {
+// write to the file is cheaper than to touch its pages one by one, but a worker process may
+// not.
+func (i *Image) Write(first int, content []byte) {
 	i.Runs = append(i.Runs, Run{first, len(content) / ImagePage})
-	at := first * ImagePage
-	if i.file < 0 {
-		copy(i.Data[at:], content)
-		return nil
-	}
-	for len(content) > 0 {
-		n, err := unix.Pwrite(i.file, content[:min(piece, len(content))], int64(at))
-		if err != nil {
-			return fmt.Errorf("snapshot: %w", err)
+	for at := first * ImagePage; len(content) > 0; {
+		n, err := 0, error(unix.EBADF)
+		if i.file >= 0 {
+			n, err = unix.Pwrite(i.file, content[:min(piece, len(content))], int64(at))
+		}
+		if err != nil || n == 0 {
+			copyPieces(i.Data[at:], content)
+			return
 		}
 		at, content = at+n, content[n:]
 	}
-	return nil
 }
 
 // Size returns the size in bytes.

@@ -155,10 +155,7 @@ func TakeImage(content []byte) (*Image, error) {
 		return nil, err
 	}
 	for _, r := range runs(content) {
-		if err := i.Write(r.First, content[r.First*ImagePage:(r.First+r.Count)*ImagePage]); err != nil {
-			i.Close()
-			return nil, err
-		}
+		i.Write(r.First, content[r.First*ImagePage:(r.First+r.Count)*ImagePage])
 	}
 	return i, nil
 }

@@ -15,10 +15,9 @@ type Image struct {
 func NewImage(size int) (*Image, error) { return &Image{Data: make([]byte, size)}, nil }
 
 // Write writes whole pages from a page on, in an image that no memory has begun with.
-func (i *Image) Write(first int, content []byte) error {
+func (i *Image) Write(first int, content []byte) {
 	i.Runs = append(i.Runs, Run{first, len(content) / ImagePage})
 	copy(i.Data[first*ImagePage:], content)
-	return nil
 }
 
 // Size returns the size in bytes.
