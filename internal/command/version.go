@@ -41,8 +41,11 @@ func writeVersion(w io.Writer, v merit.Version) error {
 		if i.Installed {
 			state = "installed"
 		}
-		if i.Package == "" {
+		switch {
+		case len(i.Includes) > 0:
 			from = "with " + strings.Join(i.Includes, ", ")
+		case i.Package == "":
+			from = "built by Merit"
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%-11s  %s, %s, %s, %s\n", i.Name, i.Title, from, i.Digest, state)

@@ -142,9 +142,9 @@ function answer(request, ...long) {
 // onlyScore is the answer if a number or a boolean is all that there is to say.
 function onlyScore(raw, count) {
   if (count !== 1 || raw?.length !== 1 || any || log.length > 0 || cut > 0) return undefined;
-  const result = raw[0];
-  if (typeof result === "boolean") return `{"results":[{"score":${Number(result)}}]}`;
-  return Number.isFinite(result) ? `{"results":[{"score":${result}}]}` : undefined;
+  if (typeof raw[0] !== "number" && typeof raw[0] !== "boolean") return undefined;
+  const score = Number(raw[0]);
+  return score - score === 0 ? `{"results":[{"score":${score}}]}` : undefined; // JSON has no NaN
 }
 
 function concluded(results, count) {

@@ -18,6 +18,15 @@ func New(folder string) *Language { return On(interpreter.JavaScript().In(folder
 // On returns the language on a build.
 func On(build interpreter.Interpreter) *Language { return &Language{build} }
 
+// stack is how much stack scripts may take in bytes: half of what the build was linked with,
+// since some functions take much between two checks.
+func (l *Language) stack() uint32 {
+	if l.build.Package == "" {
+		return 1 << 20
+	}
+	return 512 << 10
+}
+
 // Extension implements source.Language.
 func (*Language) Extension() string { return ".js" }
 
@@ -38,8 +47,8 @@ func (*Language) Brings() map[string][]byte {
 }
 
 // Open implements source.Language.
-func (*Language) Open(s *source.Script) (profile.Profile, engine.Process) {
-	return javascript{s}, engine.Process{}
+func (l *Language) Open(s *source.Script) (profile.Profile, engine.Process) {
+	return javascript{s, l.stack()}, engine.Process{}
 }
 
 // The sandbox's modules, by the names under which scripts import them.
@@ -81,7 +90,9 @@ const mainCode = "import { boot } from \"" + moduleSandbox + "\";\nimport * as r
 const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nboot({ compile: globalThis." + hostCompile + " });\ndelete globalThis." + hostCompile + ";\nglobalThis.__merit = { serve: begin, turn };\n"
 
 // Nested implements source.Language.
-func (*Language) Nested() (profile.Nested, engine.Process) { return programs{}, engine.Process{} }
+func (l *Language) Nested() (profile.Nested, engine.Process) {
+	return programs{l.stack()}, engine.Process{}
+}
 
 // Preload implements source.Language.
 func (*Language) Preload() error { return nil }

@@ -37,9 +37,9 @@ var stageModules = []string{"refusals.js", "timers.js", "environment.js"}
 const stageCode = "import { boot } from \"merit/environment.js\";\nimport * as environment from %q;\nboot(environment, %s);\n"
 
 // Play implements source.Language.
-func (*Language) Play(s *source.Script) (source.Opener, engine.Process) {
+func (l *Language) Play(s *source.Script) (source.Opener, engine.Process) {
 	open := func(i *engine.Instance, streams profile.Streams) profile.Player {
-		return &player{guest: newGuest(i, wire.MaxOptions+1), script: s, streams: streams}
+		return &player{guest: newGuest(i, l.stack(), wire.MaxOptions+1), script: s, streams: streams}
 	}
 	return open, engine.Process{Args: []string{s.Name}, Files: engine.NewFiles(s.Files)} // it names what runs, also if the guest reads no files
 }

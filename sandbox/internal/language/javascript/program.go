@@ -12,13 +12,13 @@ import (
 // programs is the calling convention of programs in JavaScript: program.js
 // answers requests, which are strings, at once or when there is nothing left to
 // wait for.
-type programs struct{}
+type programs struct{ stack uint32 }
 
 // Open implements profile.Nested.
-func (programs) Open(i *engine.Instance, _ *result.Collector, l limits.Limits) profile.Exchange {
-	p := &program{newGuest(i, l.OutputKiB<<10)}
-	i.Host = &p.host
-	return p
+func (p programs) Open(i *engine.Instance, _ *result.Collector, l limits.Limits) profile.Exchange {
+	program := &program{newGuest(i, p.stack, l.OutputKiB<<10)}
+	i.Host = &program.host
+	return program
 }
 
 type program struct{ guest }

@@ -22,14 +22,17 @@ import (
 
 // javascript is the profile of rewards in JavaScript. QuickJS is a reactor that
 // the host drives through its exports; requests and answers are JSON.
-type javascript struct{ script *source.Script }
+type javascript struct {
+	script *source.Script
+	stack  uint32
+}
 
 func (javascript) Name() string { return "js" }
 func (javascript) Group() bool  { return false } // until the reward has described itself
 
 func (p javascript) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	s := &session{
-		guest: newGuest(i, l.OutputKiB<<10+logAsJSON*l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20), log: l.LogKiB << 10,
+		guest: newGuest(i, p.stack, l.OutputKiB<<10+logAsJSON*l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20), log: l.LogKiB << 10,
 	}
 	i.Host = &s.host
 	return s
@@ -51,11 +54,12 @@ type guest struct {
 	quickjs
 	memo
 	host   quickjs // for nested calls, because a function cannot be called while it runs
-	output int     // bytes of an answer, its log included
+	stack  uint32
+	output int // bytes of an answer, its log included
 }
 
-func newGuest(i *engine.Instance, output int) guest {
-	return guest{quickjs: newQuickjs(i), host: newQuickjs(i), output: output}
+func newGuest(i *engine.Instance, stack uint32, output int) guest {
+	return guest{quickjs: newQuickjs(i), host: newQuickjs(i), stack: stack, output: output}
 }
 
 // memo is what the start of a script found out.
@@ -74,10 +78,6 @@ type hello struct {
 	// Refused is what the module requested while it was loaded and did not get.
 	Refused []reward.Refusal `json:"refused"`
 }
-
-// quickjsStack is half of the stack of Merit's build, which leaves room for what its own
-// functions take between checks. npm's build does not check.
-const quickjsStack = 1 << 20
 
 // Start implements profile.Guest.
 func (s *session) Start() *engine.Stop {
@@ -117,7 +117,7 @@ func (i *guest) init() error {
 	if i.call("qjs_init") != 0 {
 		return errors.New("the interpreter did not start as it should")
 	}
-	i.call("qjs_set_max_stack_size", quickjsStack)
+	i.call("qjs_set_max_stack_size", i.stack)
 	i.Cell = i.call("wasm_malloc", 4*(1+mostTexts))
 	return nil
 }
