@@ -54,7 +54,7 @@ var hostilePrograms = []hostileScript{
 	{"leaves four open and aborts", "ps = [Program() for i in range(4)]\n  ask(ps[2], 'x = 1')\n  os.abort()", reward.Trap, ""},
 	{"leaves four open and exits", "ps = [Program() for i in range(4)]\n  ask(ps[2], 'x = 1')\n  os._exit(0)", reward.ABIViolation, "exited"},
 	{"leaves four open and never ends", "ps = [Program() for i in range(4)]\n  ask(ps[2], 'x = 1')\n  while True: pass", reward.OutOfFuel, ""},
-	{"a language that is none", "Program('fortran')", reward.GuestError, "javascript and python"},
+	{"a language that is none", "Program('fortran')", reward.GuestError, "javascript or python"},
 	{"a language that is not a name", "Program('python\\nclose 1')", reward.GuestError, "names no language"},
 	{"a program that is not open", "assert raw(b'ask 7 100\\n{}') == b'refused 0 21\\nprogram 7 is not open'\n  assert b'not open' in raw(b'close 1\\n')\n  return 0.25", reward.Scored, ""},
 	{"a program of another's number", "p = Program()\n  p.close()\n  q = Program()\n  assert b'program 1 is not open' in raw(b'ask 1 100\\n{}')\n  return 0.25", reward.Scored, ""},

@@ -193,6 +193,14 @@ func (c hostileScript) check(t *testing.T, list []reward.Evaluation) {
 	require.NotContains(t, e.Reason, "\x1b")
 }
 
+// Promise: what a script writes to its standard output while it is loaded goes to the log, and
+// is not taken for what Merit's own code says of it.
+func TestOutputWhileLoading(t *testing.T) {
+	m, err := loadScript(t, oneWorker(t), "a.py", "import marshal, os\nos.write(1, b'\\xff' * 1000 + marshal.dumps(('no', 1), 2))\ndef reward(messages): return 1\n")
+	require.NoError(t, err)
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+}
+
 // Promise: a script that does harm while it is loaded, or describes itself
 // wrongly, is rejected in time.
 func TestHostileScriptsAreRefused(t *testing.T) {
@@ -200,8 +208,12 @@ func TestHostileScriptsAreRefused(t *testing.T) {
 	r := newRuntime(t, func(c *sandbox.Config) {
 		c.Workers, c.Fuel, c.StartFuel, c.CacheDir = 1, 50_000_000, 1_000_000_000, cacheDir(t)
 	})
+	says := func(hello string) string {
+		return "import marshal, sys\nhello, own = " + hello + ", sys.modules['merit_reward._sandbox']\n" +
+			"own._settle_memory = lambda: own.ANSWER.__setitem__(0, hello)\ndef reward(messages): return 1\n"
+	}
 	forged := func(addresses string) string {
-		return "import marshal, os\nos.write(1, marshal.dumps(('', [" + addresses + "], False, False, False, ['messages'], {}, {}), 2))\nos._exit(0)\n"
+		return says("marshal.dumps(('', [" + addresses + "] * 8, False, False, False, ['messages'], {}, {}, {}, []), 2)")
 	}
 	for name, c := range map[string]struct{ file, text string }{
 		"endless":            {"a.py", "while True: pass\n"},
@@ -209,10 +221,13 @@ func TestHostileScriptsAreRefused(t *testing.T) {
 		"exit with a status": {"a.py", "import sys\nsys.exit(7)\n"},
 		"memory":             {"a.py", "x = bytearray(1 << 30)\n"},
 		"recursion":          {"a.py", "f = lambda: f()\nf()\n"},
-		"noise for hello":    {"a.py", "import os\nos.write(1, b'\\xff' * 1000)\ndef reward(messages): return 1\n"},
-		"hello of nothing":   {"a.py", forged("0, 0, 0, 0")},
-		"hello of the end":   {"a.py", forged("-1, -1, -1, -1")},
-		"hello of noise":     {"a.py", forged("1 << 20, 3 << 20, 5 << 20, 7")},
+		"noise for hello":    {"a.py", says("b'\\xff' * 1000")},
+		"no hello":           {"a.py", says("b''")},
+		"hello of no kind":   {"a.py", says("marshal.dumps((1, 2, 3), 2)")},
+		"hello of nothing":   {"a.py", forged("0")},
+		"hello of the end":   {"a.py", forged("-1")},
+		"hello of noise":     {"a.py", forged("(5 << 20) + 7")},
+		"hello of an object": {"a.py", forged("id(marshal)")},
 		"long manifest":      {"a.py", "__merit__ = {'name': 'x' * (1 << 24)}\ndef reward(messages): return 1\n"},
 		"endless script":     {"a.js", "for (;;);"},
 		"endless jobs":       {"a.js", "const job = () => Promise.resolve().then(job); job(); export default () => 1;"},
