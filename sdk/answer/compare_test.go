@@ -44,6 +44,7 @@ var sets = []set{
 	{"written", "written by hand, hard on purpose", false, 99, 99.5},
 	{"unseen", "the same, not seen by who wrote the engine", false, 98, 98},
 	{"blind", "written before the engine was read, right and wrong ones", false, 98.5, 99},
+	{"fresh", "written after that, for what was mended and what was not", false, 98, 98},
 	{"gsm8k", "answers of models to GSM8K", true, 99.5, 99.5},
 	{"tora", "answers of ToRA 70B and 34B to GSM8K", true, 0, 99.9},
 	{"qwen", "answers of Qwen2.5-Math to MATH", true, 99.5, 99.5},

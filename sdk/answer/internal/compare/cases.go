@@ -1,6 +1,9 @@
 package compare
 
-import "github.com/merit-rl/merit/sdk/answer/internal/syntax"
+import (
+	"github.com/merit-rl/merit/sdk/answer/internal/rat"
+	"github.com/merit-rl/merit/sdk/answer/internal/syntax"
+)
 
 // cases compares functions by cases: each case of the gold is one of the answer, with
 // the same value and the same condition. "Otherwise" is any condition.
@@ -70,7 +73,28 @@ func integrated(g, a *syntax.Node) *syntax.Node {
 	if c == "" || k == "" || c == k || occurrences(g, k) > 0 || occurrences(a, c) > 0 {
 		return a
 	}
-	return substitute(a, k, &syntax.Node{Kind: syntax.Symbol, Name: c})
+	return rename(a, k, &syntax.Node{Kind: syntax.Symbol, Name: c})
+}
+
+// definite takes from two antiderivatives of one variable their values at a point, so
+// that they are equal if they differ by a constant.
+func definite(g, a *syntax.Node) (f, h *syntax.Node, ok bool) {
+	c := additive(g)
+	if c == "" || c != additive(a) {
+		return g, a, false
+	}
+	names := map[string]bool{}
+	symbols(g, names)
+	symbols(a, names)
+	delete(names, c)
+	if len(names) != 1 {
+		return g, a, false
+	}
+	for x := range names {
+		at := &syntax.Node{Kind: syntax.Number, Num: rat.Frac(3, 8)}
+		f, h = syntax.Minus(g, rename(g, x, at)), syntax.Minus(a, rename(a, x, at))
+	}
+	return f, h, true
 }
 
 // additive is the constant of integration of a sum, or nothing.

@@ -113,6 +113,7 @@ func anyRelation(nodes []*syntax.Node) bool {
 // collections compares sets, tuples, lists, intervals. A tuple has an order if the
 // gold is one; a list of the answer then is read as written.
 func (j *Judge) collections(g, a *syntax.Node) Result {
+	g, a = families(g, a)
 	g, a = j.integers(g), j.integers(a)
 	if region(g) || region(a) {
 		if r, ok := j.regions(g, a); ok {

@@ -374,7 +374,10 @@ func (j *Judge) expressions(g, a *syntax.Node) Result {
 	if !scalar(g) || !scalar(a) {
 		return Different
 	}
-	a = integrated(g, a)
+	a = periodic(g, integrated(g, a))
+	if f, h, ok := definite(g, a); ok {
+		g, a = f, h
+	}
 	x, ok1 := numeric.Fold(g, &j.steps)
 	if ok1 {
 		if y, ok2 := numeric.Fold(a, &j.steps); ok2 {

@@ -80,7 +80,7 @@ func (j *Judge) pieces(n *syntax.Node) ([]piece, bool) {
 	case syntax.Set:
 		return j.each(n.Args, false)
 	case syntax.List:
-		return j.each(n.Args, true)
+		return j.each(unequal(n.Args), true)
 	case syntax.Union:
 		return j.each(n.Args, false)
 	case syntax.Intersection, syntax.Without:
@@ -149,6 +149,22 @@ func (j *Judge) each(nodes []*syntax.Node, list bool) ([]piece, bool) {
 		return common, true
 	}
 	return merge(union), true
+}
+
+// unequal completes x \ne 1, 2 to x \ne 1, x \ne 2.
+func unequal(nodes []*syntax.Node) []*syntax.Node {
+	first := nodes[0]
+	if first.Kind != syntax.Relation || len(first.Ops) != 1 || first.Ops[0] != syntax.NE {
+		return nodes
+	}
+	all := []*syntax.Node{first}
+	for _, n := range nodes[1:] {
+		if n.Kind != syntax.Relation {
+			n = &syntax.Node{Kind: syntax.Relation, Args: []*syntax.Node{first.Args[0], n}, Ops: first.Ops}
+		}
+		all = append(all, n)
+	}
+	return all
 }
 
 // merge joins intervals that touch.
@@ -328,7 +344,10 @@ func (j *Judge) linear(l, r *syntax.Node, op syntax.Op) ([]piece, bool) {
 		return nil, false
 	}
 	c := one.Sub(d)
-	if c.Sign() == 0 || !three.Equal(c.Mul(rat.Int(3)).Add(d)) {
+	if !three.Equal(c.Mul(rat.Int(3)).Add(d)) {
+		return j.quadratic(at, r, op)
+	}
+	if c.Sign() == 0 {
 		return nil, false
 	}
 	if c.Sign() < 0 {
@@ -338,10 +357,52 @@ func (j *Judge) linear(l, r *syntax.Node, op syntax.Op) ([]piece, bool) {
 	return j.half(end, op)
 }
 
+// quadratic solves a·x² + b·x + c op r for numbers a, b, c and r, from the values of the
+// left side.
+func (j *Judge) quadratic(at func(int64) (rat.Rat, bool), r *syntax.Node, op syntax.Op) ([]piece, bool) {
+	if r.Kind != syntax.Number {
+		return nil, false
+	}
+	var v [4]rat.Rat // at -1, 0, 1, 3
+	for i, x := range []int64{-1, 0, 1, 3} {
+		y, ok := at(x)
+		if !ok {
+			return nil, false
+		}
+		v[i] = y.Sub(r.Num)
+	}
+	half := rat.Frac(1, 2)
+	a, b, c := v[2].Add(v[0]).Mul(half).Sub(v[1]), v[2].Sub(v[0]).Mul(half), v[1]
+	d := b.Mul(b).Sub(rat.Int(4).Mul(a).Mul(c))
+	if a.Sign() == 0 || d.Sign() <= 0 || !v[3].Equal(rat.Int(9).Mul(a).Add(rat.Int(3).Mul(b)).Add(c)) {
+		return nil, false
+	}
+	if a.Sign() < 0 {
+		op = flipped(op)
+	}
+	root := &syntax.Node{Kind: syntax.Call, Name: "root", Args: []*syntax.Node{{Kind: syntax.Number, Num: d.Div(rat.Int(4).Mul(a).Mul(a))}, syntax.Int(2)}}
+	middle := &syntax.Node{Kind: syntax.Number, Num: b.Div(a).Mul(half).Neg()}
+	low, high := syntax.Minus(middle, root), syntax.Plus(middle, root)
+	below, ok1 := j.half(low, flipped(op))
+	above, ok2 := j.half(high, op)
+	switch op {
+	case syntax.GT, syntax.GE:
+		return merge(append(below, above...)), ok1 && ok2
+	case syntax.LT, syntax.LE:
+		return intersect(below, above), ok1 && ok2
+	case syntax.NE:
+		return intersect(below, above), ok1 && ok2
+	}
+	return nil, false
+}
+
 // theSymbol is the only variable of an expression, or nil.
 func theSymbol(n *syntax.Node) *syntax.Node {
 	if n.Kind == syntax.Symbol {
 		return n
+	}
+	if n.Kind == syntax.Power && n.Args[1].Kind == syntax.Number {
+		return theSymbol(n.Args[0])
 	}
 	if n.Kind != syntax.Sum && n.Kind != syntax.Product {
 		return nil
@@ -360,13 +421,19 @@ func theSymbol(n *syntax.Node) *syntax.Node {
 	return found
 }
 
-// substitute puts v for a variable and folds sums and products of numbers.
+// substitute puts v for a variable and folds sums, products and small powers of numbers.
 func substitute(n *syntax.Node, name string, v *syntax.Node) *syntax.Node {
 	switch n.Kind {
 	case syntax.Symbol:
 		if n.Name == name {
 			return v
 		}
+	case syntax.Power:
+		b := substitute(n.Args[0], name, v)
+		if k, ok := n.Args[1].Num.Int64(); ok && n.Args[1].Kind == syntax.Number && b.Kind == syntax.Number && k > 0 && k < 8 {
+			return &syntax.Node{Kind: syntax.Number, Num: b.Num.Pow(k)}
+		}
+		return syntax.Raise(b, n.Args[1])
 	case syntax.Sum, syntax.Product:
 		var out *syntax.Node
 		for _, a := range n.Args {

@@ -11,7 +11,7 @@ var synonyms = map[string]string{
 	"no real solution": "no solution", "no real solutions": "no solution", "empty set": "no solution", "does not exist": "dne", "undefined": "dne",
 	"all real numbers": "r", "infinitely many": "infinite", "infinity": "infinite", "infinitely many solutions": "infinite",
 	"infty": "infinite", "inf": "infinite", "infinite solutions": "infinite", "infinite number of solutions": "infinite", "infinitely": "infinite", "an infinite number": "infinite",
-	"impossible": "no solution", "no such": "no solution",
+	"impossible": "no solution", "neither even nor odd": "neither", "neither odd nor even": "neither",
 }
 
 var styles = strings.NewReplacer(`\text`, "", `\mathrm`, "", `\textbf`, "", `\mathbf`, "", `\left`, "", `\right`, "", `\quad`, " ", `\ `, " ", `\,`, "", "{", "", "}", "", "$", "", "*", "", "~", " ", `\`, "")
@@ -48,10 +48,24 @@ func (j *Judge) words(g, a *syntax.Node) Result {
 	if setOf(g) != "" && setOf(g) == setOf(a) {
 		return j.by("exact", 0)
 	}
-	if strings.HasSuffix(Plain(source(a)), " is "+Plain(source(g))) { // The function is even.
+	if stated(Plain(source(g)), Plain(source(a))) {
 		return Equal
 	}
 	return Different
+}
+
+// stated tells that a sentence ends with a word after a verb or an article: The function
+// is even. It will be Saturday.
+func stated(word, sentence string) bool {
+	before, ok := strings.CutSuffix(sentence, " "+word)
+	if !ok || word == "" {
+		return false
+	}
+	switch before[strings.LastIndexByte(before, ' ')+1:] {
+	case "is", "are", "be", "was", "were", "on", "a", "an", "the":
+		return !strings.Contains(before+" ", " not ") && !strings.Contains(before, "n't ")
+	}
+	return false
 }
 
 // setOf is the name of the set that a symbol or a phrase is: empty for "no

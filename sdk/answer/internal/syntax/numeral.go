@@ -87,15 +87,9 @@ var numberWords = func() map[string]int64 {
 	for i, w := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
 		m[w] = int64(i)
 	}
-	units := strings.Fields("one two three four five six seven eight nine")
 	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
 		m[w] = int64(20 + 10*i)
-		for k, u := range units {
-			m[w+"-"+u] = int64(21 + 10*i + k)
-			m[w+" "+u] = int64(21 + 10*i + k)
-		}
 	}
-	m["one hundred"], m["hundred"], m["one thousand"], m["thousand"] = 100, 100, 1000, 1000
 	return m
 }()
 
@@ -107,11 +101,39 @@ func numberWord(s string) *Node {
 	if in, ok := strings.CutPrefix(s, `\text{`); ok {
 		s = strings.TrimSuffix(in, "}")
 	}
-	n, ok := numberWords[Letters(s)]
+	for i := range len(s) {
+		if !isLetter(s[i]) && s[i] != ' ' && s[i] != '-' {
+			return nil
+		}
+	}
+	n, ok := inWords(Letters(s))
 	if !ok {
 		return nil
 	}
 	return &Node{Kind: Number, Num: rat.Int(n), Text: s, Name: s}
+}
+
+// inWords is the number that words state: two hundred and fifty-six, one million.
+func inWords(s string) (total int64, ok bool) {
+	part, last := int64(0), int64(1<<62)
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' }) {
+		v, simple := numberWords[w]
+		factor := magnitudes[w]
+		switch {
+		case w == "and" && ok:
+			continue
+		case simple && v < last && (last > 99 || last > 19 && v < 10):
+			part, last = part+v, v
+		case factor == 100 && part > 0 && part < 100 || factor == 100 && !ok:
+			part, last = max(part, 1)*100, 100
+		case factor >= 1000 && part < 1000 && (part > 0 || !ok):
+			total, part, last = total+max(part, 1)*factor, 0, factor
+		default:
+			return 0, false
+		}
+		ok = true
+	}
+	return total + part, ok
 }
 
 // Others are the further options that would read a passage otherwise.

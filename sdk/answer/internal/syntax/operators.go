@@ -24,7 +24,7 @@ func (p *parser) additive() *Node {
 			n = Plus(n, p.term())
 		case p.is("-"):
 			p.advance()
-			n = Minus(n, p.term())
+			n = without(n, p.term())
 		case p.cmd("pm") || p.cmd("mp"):
 			name := p.tok.text
 			p.advance()
@@ -34,6 +34,14 @@ func (p *parser) additive() *Node {
 		}
 	}
 	return n
+}
+
+// without is a difference of values, or of sets: \mathbb{R} - \{0\}.
+func without(a, b *Node) *Node {
+	if (a.Kind == SetName || a.Kind == Interval || a.Kind == Union) && (b.Kind == Set || b.Kind == Interval) {
+		return &Node{Kind: Without, Args: []*Node{a, b}}
+	}
+	return Minus(a, b)
 }
 
 func (p *parser) plusMinusSlash(n *Node) *Node {
@@ -53,6 +61,8 @@ func (p *parser) term() *Node {
 		case p.is("*") || p.cmd("cdot") || p.cmd("times") || p.cmd("ast"):
 			p.advance()
 			n = Times(n, p.juxtaposed())
+		case p.is("/") && p.textUnitAhead():
+			n = p.measured(n)
 		case p.is("/") || p.cmd("div"):
 			p.advance()
 			n = p.divide(n)

@@ -105,6 +105,13 @@ func (p *parser) unitAhead() bool {
 	return t.kind == tText || t.kind == tLetter && strings.Contains(shortUnits, t.text)
 }
 
+// textUnitAhead tells that the name of a unit follows a slash: $7.25/hour.
+func (p *parser) textUnitAhead() bool {
+	l := p.lexer
+	t := l.next()
+	return t.kind == tText && unit(strings.ToLower(t.text))
+}
+
 func (p *parser) textAhead() bool {
 	l := p.lexer
 	if l.next().kind != tText {
