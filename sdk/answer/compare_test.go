@@ -116,7 +116,7 @@ func (s set) cases(t *testing.T) []testCase {
 		if e := all[i].Expected; s.private && e != nil && *e == 0 && verbatim(all[i]) {
 			all[i].Expected = nil
 		}
-		all[i].Merit = answer.Check(rest(all[i].Gold), rest(all[i].Text))
+		all[i].Merit = answer.Check(all[i].Gold, all[i].Text)
 	}
 	return all
 }
@@ -132,16 +132,6 @@ func verbatim(c testCase) bool {
 	end := syntax.Closing(box, 0)
 	plain := strings.NewReplacer(`\text`, "", "{", "", "}", "", " ", "")
 	return end > 0 && plain.Replace(box[:end]) == plain.Replace(c.Gold)
-}
-
-// rest is what examples/rewards/verifier compares of a text.
-func rest(text string) string {
-	for _, mark := range []string{"</think>", "####"} {
-		if at := strings.LastIndex(text, mark); at >= 0 {
-			text = text[at+len(mark):]
-		}
-	}
-	return text
 }
 
 // counts are the numbers of a row of the table.

@@ -9,14 +9,12 @@ import (
 	"github.com/merit-rl/merit/sdk/reward"
 )
 
-// defaultMarks end the reasoning of a model, and that of a solution of GSM8K.
-var defaultMarks = []string{"</think>", "####"}
-
-// marksOf reads the column after: a text or a list of texts.
+// marksOf reads the column after: a text or a list of texts. Without it there are no marks:
+// package answer itself reads what follows </think> and ####.
 func marksOf(v reward.Value) ([]string, error) {
 	switch v.Kind {
 	case reward.Absent:
-		return defaultMarks, nil
+		return nil, nil
 	case reward.String:
 		return []string{v.Text}, nil
 	case reward.JSON:

@@ -57,7 +57,12 @@ const mostDepth = 40
 // Compare decides whether a states g.
 func (j *Judge) Compare(g, a *syntax.Node) Result {
 	j.depth++
-	defer func() { j.depth-- }()
+	r := j.compare(g, a)
+	j.depth--
+	return r
+}
+
+func (j *Judge) compare(g, a *syntax.Node) Result {
 	if j.steps--; j.steps < 0 || j.depth > mostDepth {
 		return j.unknown("the comparison is too long")
 	}

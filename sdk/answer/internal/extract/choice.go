@@ -7,6 +7,9 @@ import (
 // Choice tells whether a gold answer is a letter of a multiple choice: B, (B),
 // \text{(B)}, "B) 42".
 func Choice(gold string) (byte, bool) {
+	if !lettered(gold) {
+		return 0, false
+	}
 	s := strings.TrimSpace(gold)
 	if in, ok := enclosed(s); ok {
 		s = in
@@ -16,6 +19,16 @@ func Choice(gold string) (byte, bool) {
 	}
 	letter, rest, ok := option(s)
 	return letter, ok && rest == ""
+}
+
+// lettered tells that a text has a letter from A to J.
+func lettered(s string) bool {
+	for i := range min(len(s), 60) {
+		if s[i] >= 'A' && s[i] <= 'J' {
+			return true
+		}
+	}
+	return false
 }
 
 // option reads a letter from A to J at the beginning of a passage, and what
@@ -44,8 +57,8 @@ func option(s string) (letter byte, rest string, ok bool) {
 // ChoiceIn is the letter that a reply chooses: in its box, after "answer", or the
 // last letter in parentheses or alone at the end.
 func ChoiceIn(text string) (letter byte, passage string, ok bool) {
-	if i := lastIndex(text, "</think>"); i >= 0 {
-		text = text[i+len("</think>"):]
+	if seen := see(text); seen.think >= 0 {
+		text = text[seen.think+len("</think>"):]
 	}
 	if letter, _, ok := option(strings.TrimSpace(text)); ok && len(strings.TrimSpace(text)) < 40 {
 		return letter, strings.TrimSpace(text), true

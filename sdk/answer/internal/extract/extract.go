@@ -22,22 +22,24 @@ const MostBytes = 1 << 18
 // Each yields candidates, the likeliest first, until yield returns false.
 func Each(text string, yield func(Candidate) bool) {
 	text = text[max(len(text)-MostBytes, 0):]
-	if i := lastIndex(text, "</think>"); i >= 0 && strings.TrimSpace(text[i+8:]) != "" {
-		text = text[i+len("</think>"):]
+	seen := see(text)
+	if i := seen.think + len("</think>"); seen.think >= 0 && strings.TrimSpace(text[i:]) != "" {
+		text = text[i:]
+		seen = see(text)
 	}
-	if !marked(text, yield) || !hoped(text, yield) || !boxed(text, yield) {
+	if !marked(text, seen.mark, yield) || !hoped(text, yield) || !boxed(text, seen, yield) || !phrases(text, yield) {
 		return
 	}
-	if !phrases(text, yield) {
-		return
-	}
-	last(text, yield)
+	last(text, seen, yield)
 }
 
 // Whole tells whether a text is nothing but an answer, and yields it.
 func Whole(text string) (string, bool) {
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > 400 || strings.Contains(text, `\boxed`) || strings.Contains(text, `\fbox`) || strings.Contains(text, "####") {
+	if text == "" || len(text) > 400 {
+		return "", false
+	}
+	if seen := see(text); seen.lastBox >= 0 || seen.mark >= 0 {
 		return "", false
 	}
 	if c, ok := enclosed(text); ok {
@@ -49,6 +51,9 @@ func Whole(text string) (string, bool) {
 // enclosed is the contents of a text that is mathematics from its first to its
 // last sign.
 func enclosed(text string) (string, bool) {
+	if text == "" || text[0] != '$' && text[0] != '\\' {
+		return "", false
+	}
 	text = strings.TrimRight(text, ".,; ")
 	for _, d := range delimiters {
 		in, ok := strings.CutPrefix(text, d.open)
@@ -65,40 +70,22 @@ func enclosed(text string) (string, bool) {
 
 var delimiters = []struct{ open, shut string }{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
 
-// hoped yields what is between "final answer is" and "I hope", after the last box.
+// hoped yields what is between "final answer is" and "I hope" at the end of a text, after
+// the last box.
 func hoped(text string, yield func(Candidate) bool) bool {
-	i := lastIndex(text, "inal answer is")
-	if i < 0 || !strings.Contains(text[i:min(len(text), i+300)], "I hope") || strings.Contains(text[i:], `\boxed`) {
+	if !strings.Contains(text[max(len(text)-60, 0):], "I hope") {
 		return true
 	}
-	return follow(strings.TrimLeft(text[i+len("inal answer is"):], ": "), yield)
-}
-
-// lastIndex is strings.LastIndex, quick where the first letter of the mark is rare.
-func lastIndex(s, mark string) int {
-	for end := len(s); ; {
-		i := strings.LastIndexByte(s[:end], mark[0])
-		if i < 0 || strings.HasPrefix(s[i:], mark) {
-			return i
-		}
-		end = i
+	end := text[max(len(text)-400, 0):]
+	i := strings.LastIndex(end, "inal answer is")
+	if i < 0 || see(end[i:]).lastBox >= 0 {
+		return true
 	}
+	return follow(strings.TrimLeft(end[i+len("inal answer is"):], ": "), yield)
 }
 
-// lastCommand is where the last of two commands begins.
-func lastCommand(s, a, b string) int {
-	for end := len(s); ; {
-		i := strings.LastIndexByte(s[:end], '\\')
-		if i < 0 || strings.HasPrefix(s[i:], a) || strings.HasPrefix(s[i:], b) {
-			return i
-		}
-		end = i
-	}
-}
-
-// marked yields the line after the last ####.
-func marked(text string, yield func(Candidate) bool) bool {
-	i := lastIndex(text, "####")
+// marked yields the line after the last ####, which is at i.
+func marked(text string, i int, yield func(Candidate) bool) bool {
 	if i < 0 {
 		return true
 	}
@@ -122,10 +109,11 @@ func marked(text string, yield func(Candidate) bool) bool {
 }
 
 // boxed yields the last boxes that belong together.
-func boxed(text string, yield func(Candidate) bool) bool {
+func boxed(text string, seen sights, yield func(Candidate) bool) bool {
 	end := len(text)
 	for tries := 0; tries < 4; tries++ {
-		boxes, start := cluster(text[:end])
+		var few [4]box
+		boxes, start := cluster(text[:end], seen, few[:0])
 		if len(boxes) > 0 {
 			c := Candidate{Text: boxes[0].in, Math: true, Boxes: len(boxes), Percent: percent(text[boxes[0].end:])}
 			if len(boxes) > 1 {
@@ -150,14 +138,15 @@ type box struct {
 
 // cluster is the last boxes, the last one first, that are within a few signs of
 // each other or joined by a comma or a word, and where they begin.
-func cluster(text string) (boxes []box, start int) {
-	start = -1
+func cluster(text string, seen sights, few []box) (boxes []box, start int) {
+	boxes, start = few, -1
 	limit := len(text)
 	for len(boxes) < 64 {
-		b, ok := lastBox(text[:limit])
-		if !ok {
+		at := seen.boxBefore(text, limit)
+		if at < 0 {
 			break
 		}
+		b := boxAt(text[:limit], at)
 		if len(boxes) > 0 && !together(text[b.end:boxes[len(boxes)-1].start], b.in, boxes[len(boxes)-1].in) {
 			break
 		}
@@ -194,11 +183,17 @@ func hasWord(s, word string) bool {
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
+// lastBox is the last box of a text.
 func lastBox(text string) (box, bool) {
-	start := lastCommand(text, `\boxed`, `\fbox`)
-	if start < 0 {
+	seen := see(text)
+	if seen.lastBox < 0 {
 		return box{}, false
 	}
+	return boxAt(text, seen.lastBox), true
+}
+
+// boxAt reads the box that begins at start.
+func boxAt(text string, start int) box {
 	open := start + strings.IndexByte(text[start:], 'x') // \fbox
 	if strings.HasPrefix(text[start:], `\boxed`) {
 		open = start + 5
@@ -208,20 +203,20 @@ func lastBox(text string) (box, bool) {
 		open++
 	}
 	if open >= len(text) {
-		return box{start: start, end: len(text)}, true
+		return box{start: start, end: len(text)}
 	}
 	if text[open] != '{' {
 		end := open
 		for end < len(text) && text[end] != '$' && text[end] != '\n' && text[end] != ' ' {
 			end++
 		}
-		return box{text[open:end], start, end}, true
+		return box{text[open:end], start, end}
 	}
 	end := syntax.Closing(text, open)
 	if end < 0 {
-		return box{unclosed(text[open+1:]), start, len(text)}, true
+		return box{unclosed(text[open+1:]), start, len(text)}
 	}
-	return box{strings.TrimSpace(text[open+1 : end]), start, end + 1}, true
+	return box{strings.TrimSpace(text[open+1 : end]), start, end + 1}
 }
 
 // unclosed is what a box without its closing brace has.
@@ -244,6 +239,9 @@ func join(boxes []box) string {
 }
 
 func percent(after string) bool {
+	if after == "" || after[0] == '.' || after[0] == '\n' {
+		return false
+	}
 	after = strings.TrimLeft(after, "$ )")
 	after = strings.TrimPrefix(after, `\`)
 	return strings.HasPrefix(after, "%") || strings.HasPrefix(after, "percent") || strings.HasPrefix(after, "pct")

@@ -9,14 +9,15 @@ import (
 
 // last yields the last mathematics or number of a text, whichever ends later, and
 // then the other.
-func last(text string, yield func(Candidate) bool) {
-	if s, ok := listed(text); ok && !yield(Candidate{Text: s, Math: true}) {
+func last(text string, seen sights, yield func(Candidate) bool) {
+	sentence := lastSentence(text)
+	if s, ok := listed(sentence); ok && !yield(Candidate{Text: s, Math: true}) {
 		return
 	}
-	c, end := lastMath(text)
+	c, end := lastMath(text, seen)
 	number, at, ok := lastNumberAt(text)
 	if (ok || end < 0) && at >= end {
-		if s, ok := structured(text, max(at, 0)); ok && !yield(Candidate{Text: s}) {
+		if s, ok := structured(text, sentence, max(at, 0)); ok && !yield(Candidate{Text: s}) {
 			return
 		}
 	}
@@ -32,20 +33,25 @@ func last(text string, yield func(Candidate) bool) {
 	if ok && !yield(Candidate{Text: number}) {
 		return
 	}
-	if s := lastSentence(text); s != "" {
-		yield(Candidate{Text: s})
+	if sentence != "" {
+		yield(Candidate{Text: sentence})
 	}
 }
 
 // lastMath is the last mathematics between delimiters and where it ends, or -1.
-func lastMath(text string) (Candidate, int) {
+func lastMath(text string, seen sights) (Candidate, int) {
 	found, end := Candidate{}, -1
+	next := marks{text: text, backslash: len(text)}
+	if seen.slash >= 0 {
+		next.backslash = seen.slash
+	}
+	if next.dollar = len(text); seen.dollar >= 0 {
+		next.dollar = seen.dollar
+	}
 	for i := 0; i < len(text); {
-		j := strings.IndexAny(text[i:], `$\`)
-		if j < 0 {
+		if i = next.from(i); i == len(text) {
 			break
 		}
-		i += j
 		if text[i] == '\\' && (i+1 >= len(text) || text[i+1] != '(' && text[i+1] != '[') {
 			if strings.HasPrefix(text[i:], `\frac{`) {
 				if n := bareFraction(text[i:]); n > 0 {
@@ -77,6 +83,29 @@ func lastMath(text string) (Candidate, int) {
 		found, end = Candidate{Text: in, Math: true, Percent: percent(text[i:])}, i
 	}
 	return found, end
+}
+
+// marks finds dollars and backslashes. It remembers where the next of each is.
+type marks struct {
+	text              string
+	dollar, backslash int // 0 if it is not known
+}
+
+// from is where the next dollar or backslash is, or the end.
+func (m *marks) from(i int) int {
+	m.dollar = m.next('$', m.dollar, i)
+	m.backslash = m.next('\\', m.backslash, i)
+	return min(m.dollar, m.backslash)
+}
+
+func (m *marks) next(c byte, known, from int) int {
+	if known >= from && known > 0 {
+		return known
+	}
+	if i := strings.IndexByte(m.text[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(m.text)
 }
 
 // bareFraction is the length of \frac{1}{2} of plain numbers.
@@ -290,12 +319,15 @@ func firstNumber(s string) (string, bool) {
 }
 
 // listed is the list at the end of a last sentence such as "The roots are 1, 4 and 9".
-func listed(text string) (string, bool) {
-	s := lastSentence(text)
-	i := strings.LastIndex(s, " are ")
+func listed(s string) (string, bool) {
+	i := strings.LastIndexByte(s, 'r')
+	for i >= 0 && (i < 2 || i+3 > len(s) || s[i-2:i+3] != " are ") {
+		i = strings.LastIndexByte(s[:i], 'r')
+	}
 	if i < 0 {
 		return "", false
 	}
+	i -= 2
 	s = s[i+len(" are "):]
 	return s, (strings.Contains(s, ",") || hasWord(s, "and") || hasWord(s, "or")) && strings.ContainsAny(s, "0123456789") && !syntax.Prose(s)
 }
@@ -306,8 +338,11 @@ func lastSentence(text string) string {
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		text = text[i+1:]
 	}
-	if i := strings.LastIndex(text, ". "); i >= 0 {
-		text = text[i+2:]
+	for i := len(text) - 2; i >= 0 && i > len(text)-300; i-- {
+		if text[i] == '.' && text[i+1] == ' ' {
+			text = text[i+2:]
+			break
+		}
 	}
 	if len(text) > 200 {
 		return ""

@@ -7,7 +7,7 @@ var plainLetters = strings.NewReplacer(`\text`, "", `\mathrm`, "", `\textbf`, ""
 // Letters are the letters from A to J of a passage that is nothing but several of them,
 // one bit each: A, C and "B and D" and (A)(C).
 func Letters(s string) (set uint16, ok bool) {
-	if len(s) > 60 || strings.IndexAny(s, "ABCDEFGHIJ") < 0 {
+	if len(s) > 60 || !lettered(s) {
 		return 0, false
 	}
 	apart := strings.ContainsAny(s, ",;&)") || strings.Contains(s, "and")

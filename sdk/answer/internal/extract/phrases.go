@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/sdk/answer/internal/syntax"
@@ -27,20 +28,28 @@ func phrases(text string, yield func(Candidate) bool) bool {
 	return true
 }
 
-// occurrences fills at with the ends of the last occurrences of "answer".
+// occurrences fills at with the ends of the last occurrences of "answer", the last one
+// first. It looks for the letter w, which is the rarest.
 func occurrences(text string, at []int) int {
-	n, end := 0, len(text)
-	for n < len(at) {
-		i := lastIndex(text[:end], "nswer")
-		if i < 1 {
+	n := 0
+	for from := 0; ; from++ {
+		i := strings.IndexByte(text[from:], 'w')
+		if i < 0 {
 			break
 		}
-		if text[i-1]|0x20 == 'a' {
-			at[n] = i + len("nswer")
+		from += i
+		if from >= 3 && strings.HasPrefix(text[from:], "wer") && text[from-2:from] == "ns" && text[from-3]|0x20 == 'a' {
+			at[n%len(at)] = from + len("wer")
 			n++
 		}
-		end = i
 	}
+	if n > len(at) { // a ring: the oldest is at n
+		slices.Reverse(at[:n%len(at)])
+		slices.Reverse(at[n%len(at):])
+		n = len(at)
+		return n
+	}
+	slices.Reverse(at[:n])
 	return n
 }
 
@@ -141,12 +150,16 @@ func span(s string) (in string, n int) {
 
 // shut finds the delimiter that ends mathematics.
 func shut(s, d string) int {
-	for i := 0; i < len(s); i++ {
+	next := marks{text: s}
+	for i := next.from(0); i < len(s); i = next.from(i) {
 		if strings.HasPrefix(s[i:], d) {
 			return i
 		}
-		if s[i] == '\\' {
+		if i++; s[i-1] == '\\' {
 			i++
+		}
+		if i > len(s) {
+			break
 		}
 	}
 	return -1

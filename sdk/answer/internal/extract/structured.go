@@ -9,16 +9,39 @@ import (
 // structured is the mathematics at the end of the last sentence where it is more than
 // the number that ends at the index: a date, "x = 3 or x = 5", "between 2 and 3",
 // "3 to 4", sqrt(200), [[1, 0], [0, 1]].
-func structured(text string, end int) (string, bool) {
-	s := lastSentence(text)
+func structured(text, s string, end int) (string, bool) {
 	if s == "" || len(s) > 160 {
 		return "", false
 	}
 	if date, at := syntax.DateIn(s); at >= 0 && strings.IndexAny(s[at:], "0123456789") < 0 {
 		return date, true
 	}
+	if !hints(s) {
+		return "", false
+	}
 	s = tail(s)
 	return s, s != "" && shaped(s, text[:end])
+}
+
+// hints tells that a sentence has one of the signs of a structure, at the cost of a look at
+// each byte.
+func hints(s string) bool {
+	equals := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '=':
+			equals++
+		case '[', 'b', 's':
+			if rest := s[i:]; strings.HasPrefix(rest, "[[") || strings.HasPrefix(rest, "between ") || strings.HasPrefix(rest, "sqrt(") {
+				return true
+			}
+		case 't':
+			if strings.HasPrefix(s[i:], "to ") {
+				return true
+			}
+		}
+	}
+	return equals > 1
 }
 
 // tail is the end of a sentence without words.

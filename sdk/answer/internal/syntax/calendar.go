@@ -71,6 +71,9 @@ func digits2(s string) (v int64, n int) {
 // HalfDay is the length of a.m. or p.m. at the beginning of s, with the space before it.
 func HalfDay(s string) int {
 	t := strings.TrimLeft(s, " ")
+	if t == "" || t[0]|0x20 != 'a' && t[0]|0x20 != 'p' {
+		return 0
+	}
 	for _, half := range []string{"a.m.", "p.m.", "a.m", "p.m", "am", "pm"} {
 		if len(t) >= len(half) && strings.EqualFold(t[:len(half)], half) && (len(t) == len(half) || !isLetter(t[len(half)])) {
 			return len(s) - len(t) + len(half)
@@ -185,8 +188,27 @@ func iso(s string) (int, *Node) {
 	return 10, date(y, m, d)
 }
 
+// dated tells that a month or 2024-02 may be in s, at the cost of a look at each byte.
+func dated(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'A' && c <= 'S' && i+2 < len(s) && s[i+1] >= 'a' && strings.IndexByte("JFMASOND", c) >= 0 {
+			if m, _ := month(s[i:]); m > 0 {
+				return true
+			}
+		}
+		if c == '-' && i >= 4 && i+6 <= len(s) && s[i+3] == '-' && isDigit(s[i-1]) && isDigit(s[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // DateIn is the last date in s, and where it ends.
 func DateIn(s string) (date string, end int) {
+	if !dated(s) {
+		return "", -1
+	}
 	for i := len(s) - 1; i >= 0; i-- {
 		if i > 0 && (isLetter(s[i-1]) || isDigit(s[i-1])) || !isDigit(s[i]) && (s[i] < 'A' || s[i] > 'S') {
 			continue

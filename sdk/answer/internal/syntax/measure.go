@@ -311,6 +311,9 @@ func (m *measuring) multiply(u *Unit, power int8) {
 // UnitEnd is the length of the unit or magnitude that a number has at the beginning of
 // s, with the spaces before it: " million dollars", " km/h".
 func UnitEnd(s string) int {
+	if s == "" || s[0] == '.' || s[0] == '\n' || s[0] == ',' {
+		return 0
+	}
 	n := 0
 	for {
 		word := n + len(s[n:]) - len(strings.TrimLeft(s[n:], " "))
