@@ -154,8 +154,17 @@ func lastNumberAt(text string) (string, int, bool) {
 // 3 ¼, 3 million, 5 km/h, 8 p.m.
 func quantityEnd(text string, end int) int {
 	rest := text[end:]
-	if r, n := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); r == '!' || strings.ContainsRune(vulgar, r) && n > 1 {
-		return end + len(rest) - len(strings.TrimLeft(rest, " ")) + n
+	if len(rest) < 2 || rest[0] == '.' && rest[1] != '.' || rest[0] == '\n' || rest[0] == ',' {
+		return end
+	}
+	bare := strings.TrimLeft(rest, " ")
+	if bare != "" && bare[0] >= utf8.RuneSelf {
+		if r, n := utf8.DecodeRuneInString(bare); strings.ContainsRune(vulgar, r) && n > 1 {
+			return end + len(rest) - len(bare) + n
+		}
+	}
+	if rest[0] == '!' {
+		return end + 1
 	}
 	if strings.HasPrefix(rest, "...") || strings.HasPrefix(rest, "…") {
 		return end + 3

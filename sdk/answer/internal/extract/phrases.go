@@ -135,6 +135,9 @@ func span(s string) (in string, n int) {
 		if !strings.HasPrefix(s, d.open) {
 			continue
 		}
+		if d.open == "$" && price(s[1:]) {
+			return "", 0
+		}
 		end := shut(s[len(d.open):], d.shut)
 		if end < 0 {
 			return "", 0
@@ -148,8 +151,29 @@ func span(s string) (in string, n int) {
 	return "", 0
 }
 
+// price tells that a dollar sign begins an amount and not mathematics: a number with a word
+// or a calculation of GSM8K comes next.
+func price(s string) bool {
+	if strings.HasPrefix(s, "<<") {
+		return true
+	}
+	i := 0
+	for i < len(s) && (digit(s[i]) || s[i] == '.' || s[i] == ',') {
+		i++
+	}
+	return i > 0 && i+4 < len(s) && s[i] == ' ' && lower(s[i+1]) && lower(s[i+2]) && lower(s[i+3]) && strings.IndexByte(s[i:min(i+30, len(s))], '$') < 0
+}
+
+func lower(c byte) bool { return c >= 'a' && c <= 'z' }
+
 // shut finds the delimiter that ends mathematics.
 func shut(s, d string) int {
+	if d == "$" {
+		i := strings.IndexByte(s, '$')
+		if i < 0 || strings.IndexByte(s[:i], '\\') < 0 {
+			return i
+		}
+	}
 	next := marks{text: s}
 	for i := next.from(0); i < len(s); i = next.from(i) {
 		if strings.HasPrefix(s[i:], d) {

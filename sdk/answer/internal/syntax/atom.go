@@ -45,8 +45,8 @@ func (p *parser) numeral() *Node {
 	if n.Unit != nil {
 		p.noted(n.Unit)
 	}
-	if factor, ok := magnitudes[strings.ToLower(p.tok.text)]; ok && p.tok.kind == tText {
-		n.Num = n.Num.Mul(rat.Int(factor))
+	if p.tok.kind == tText && find(strings.ToLower(p.tok.text)).factor > 0 {
+		n.Num = n.Num.Mul(rat.Int(find(strings.ToLower(p.tok.text)).factor))
 		p.advance()
 	}
 	if !n.Num.OK() {
@@ -57,11 +57,6 @@ func (p *parser) numeral() *Node {
 		n.Base = p.base()
 	}
 	return n
-}
-
-// magnitudes are words that multiply the number before them.
-var magnitudes = map[string]int64{
-	"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1000_000, "billion": 1000_000_000, "trillion": 1000_000_000_000, "lakh": 100_000, "crore": 10_000_000,
 }
 
 var baseNames = map[string]int{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "sixteen": 16}
@@ -228,7 +223,7 @@ func (p *parser) command(name string) *Node {
 	case "sum", "prod", "int", "lim", "iint", "oint", "bigoplus":
 		return p.big(name)
 	}
-	if functions[name] {
+	if find(name).is(function) {
 		return p.function(name)
 	}
 	return p.other(name)
@@ -263,7 +258,7 @@ func (p *parser) other(name string) *Node {
 		}
 		return p.power()
 	}
-	if greek[name] {
+	if find(name).is(greek) {
 		p.advance()
 		if name == "Gamma" && p.is("(") {
 			return call("gamma", p.atom())

@@ -95,7 +95,7 @@ func (p *parser) argument() *Node {
 // continued adds the factors that follow without parentheses, up to a function.
 func (p *parser) continued(n *Node) *Node {
 	for p.err == nil && p.starts() && p.tok.kind != tText {
-		if p.tok.kind == tCmd && (functions[p.tok.text] && p.tok.text != "sqrt") || p.is("(") || p.is("[") {
+		if p.tok.kind == tCmd && (find(p.tok.text).is(function) && p.tok.text != "sqrt") || p.is("(") || p.is("[") {
 			break
 		}
 		n = Times(n, p.power())

@@ -85,15 +85,6 @@ func (l *lexer) space() bool {
 	return l.pos > start
 }
 
-var skipped = map[string]bool{
-	"left": true, "right": true, "mleft": true, "mright": true, "big": true, "Big": true, "bigg": true, "Bigg": true,
-	"bigl": true, "bigr": true, "Bigl": true, "Bigr": true, "biggl": true, "biggr": true, "displaystyle": true, "textstyle": true,
-	"limits": true, "nolimits": true, "quad": true, "qquad": true, "hline": true, "rm": true, "bf": true, "it": true, "dotsc": true,
-	"ldots": true, "dots": true, "cdots": true, "scriptstyle": true, "enspace": true, "thinspace": true, "noindent": true,
-	"mathstrut": true, "strut": true, "relax": true, "middle": true, "nonumber": true, "therefore": true, "centering": true,
-	"dotsb": true, "dotsm": true, "vdots": true, "Large": true, "large": true, "small": true,
-}
-
 // skipCommand skips a command that does not matter.
 func (l *lexer) skipCommand() bool {
 	rest := l.src[l.pos+1:]
@@ -113,7 +104,7 @@ func (l *lexer) skipCommand() bool {
 	if strings.HasPrefix(name, "quad") {
 		name = "quad"
 	}
-	if !skipped[name] {
+	if !find(name).is(skip) {
 		return false
 	}
 	l.pos += 1 + len(name)

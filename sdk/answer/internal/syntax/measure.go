@@ -67,7 +67,7 @@ var prefixes = map[string]rat.Rat{
 }
 
 // plainUnits are words and abbreviations in lower case.
-var plainUnits = func() map[string]*Unit {
+func plainUnits() map[string]*Unit {
 	m := map[string]*Unit{}
 	add := func(u *Unit, words string) {
 		for _, w := range strings.Fields(words) {
@@ -130,14 +130,25 @@ var plainUnits = func() map[string]*Unit {
 	delete(m, "hs")
 	delete(m, "has")
 	return m
-}()
+}
 
 // folded is the unit of a symbol that was written in lower case.
 func folded(w string) *Unit {
 	for _, s := range []string{w, w[:1] + strings.ToUpper(w[1:2]) + w[2:], strings.ToUpper(w[:1]) + w[1:], strings.ToUpper(w[:1]) + strings.ToUpper(w[1:2]) + w[2:]} {
-		if u := symbolUnit(s); u != nil {
+		if u := prefixed(s); u != nil {
 			return u
 		}
+	}
+	return nil
+}
+
+func prefixed(s string) *Unit {
+	if u := symbols[s]; u != nil {
+		return u
+	}
+	_, n := utf8.DecodeRuneInString(s)
+	if factor, ok := prefixes[s[:n]]; ok && symbols[s[n:]] != nil {
+		return symbols[s[n:]].times(factor)
 	}
 	return nil
 }
@@ -149,24 +160,13 @@ func (u *Unit) times(factor rat.Rat) *Unit {
 }
 
 // symbolUnit is the unit of a symbol with or without a prefix, or nil.
-func symbolUnit(s string) *Unit {
-	if u := symbols[s]; u != nil {
-		return u
-	}
-	_, n := utf8.DecodeRuneInString(s)
-	if factor, ok := prefixes[s[:n]]; ok {
-		if u := symbols[s[n:]]; u != nil {
-			return u.times(factor)
-		}
-	}
-	return nil
-}
+func symbolUnit(s string) *Unit { return find(s).symbol }
 
 func wordUnit(w string) *Unit {
 	if u := symbolUnit(w); u != nil {
 		return u
 	}
-	return plainUnits[strings.ToLower(w)]
+	return find(strings.ToLower(w)).unit
 }
 
 // bareUnits leaves of a unit in LaTeX what matters.
@@ -318,7 +318,7 @@ func UnitEnd(s string) int {
 	for {
 		word := n + len(s[n:]) - len(strings.TrimLeft(s[n:], " "))
 		run := commandName(s[word:])
-		if magnitudes[strings.ToLower(run)] == 0 || word == n {
+		if word == n || find(strings.ToLower(run)).factor == 0 {
 			break
 		}
 		n = word + len(run)

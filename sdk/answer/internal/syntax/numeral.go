@@ -118,7 +118,7 @@ func inWords(s string) (total int64, ok bool) {
 	part, last := int64(0), int64(1<<62)
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' }) {
 		v, simple := numberWords[w]
-		factor := magnitudes[w]
+		factor := find(w).factor
 		switch {
 		case w == "and" && ok:
 			continue

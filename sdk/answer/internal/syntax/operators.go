@@ -83,7 +83,7 @@ func (p *parser) divide(n *Node) *Node {
 	if p.tok.kind == tNum && n.Kind == Number {
 		d := number(p.tok.num)
 		l := p.lexer
-		if t := l.next(); t.kind == tLetter || t.kind == tCmd && (t.text == "pi" || t.text == "sqrt" || greek[t.text]) || t.kind == tSym && t.text == "(" {
+		if t := l.next(); t.kind == tLetter || t.kind == tCmd && (t.text == "pi" || t.text == "sqrt" || find(t.text).is(greek)) || t.kind == tSym && t.text == "(" {
 			p.traits.Fraction = true
 			if p.opt.Fraction {
 				p.advance()

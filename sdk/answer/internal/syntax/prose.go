@@ -11,7 +11,7 @@ func Prose(s string) bool {
 			i++
 			name := commandName(s[i:])
 			i += len(name)
-			if textCommands[name] || name == "begin" || name == "end" {
+			if find(name).is(textual) || name == "begin" || name == "end" {
 				if end := Closing(s, min(i, len(s))); i < len(s) && s[i] == '{' && end > 0 {
 					i = end
 				}
@@ -46,18 +46,21 @@ func smallWord(s string, i int) bool {
 
 func proseWord(run string) bool {
 	lower := strings.ToLower(run)
+	e := find(lower)
+	if e.is(remark) || e.unit != nil || e.factor != 0 {
+		return false
+	}
 	switch lower {
 	case "and", "between", "infinity", "inf", "infty", "percent", "percentage", "pct", "degrees", "degree", "union", "base":
 		return false
+	case "the", "are", "for", "yes", "not", "all", "has", "was", "his", "her", "odd":
+		return true
 	}
-	if functions[run] || unit(lower) || greek[run] || magnitudes[lower] != 0 {
+	if find(run).is(function | greek) {
 		return false
 	}
-	if last := run[len(run)-1]; functions[run[:len(run)-1]] && (last >= 'A' && last <= 'Z' || last >= 'u' || last == 'a' || last == 'n') {
+	if last := run[len(run)-1]; (last >= 'A' && last <= 'Z' || last >= 'u' || last == 'a' || last == 'n') && find(run[:len(run)-1]).is(function) {
 		return false // sinx
-	}
-	if lower == "the" || lower == "are" || lower == "for" || lower == "yes" || lower == "not" || lower == "all" || lower == "has" || lower == "was" || lower == "his" || lower == "her" || lower == "odd" {
-		return true
 	}
 	return len(run) > 3 && spelled(run)
 }

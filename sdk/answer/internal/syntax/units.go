@@ -2,31 +2,11 @@ package syntax
 
 import "strings"
 
-// remarks are words that do not change a number when they follow it and that no
-// measure has: 5 apples are 5.
-var remarks = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(`
-cup cc rpm decade century ms fps sq square cubic cu unit degree radian rad coin rs bucks
-percent people person student child children apple book ticket mark point piece item time way digit number
-integer solution triangle rectangle page word letter car dog cat bird fish egg cookie cake pie slice box bag bottle
-men man women woman boy girl game step round marble ball card dice tile brick edge vertex vertices face side
-row column seat table chair tree flower am pm noon per each total of the more less older younger
-cow sheep goat horse chicken rabbit player team friend member worker house room day's am. pm. mile/hour miles/hour
-toy meal lap run goal shot pencil pen crayon sticker stamp candy candies cupcake muffin pizza sandwich orange banana
-`) {
-		m[w] = true
-		m[w+"s"] = true
-		m[w+"es"] = true
-	}
-	for _, w := range []string{"of", "the", "as", "is"} {
-		delete(m, w+"s")
-	}
-	return m
-}()
-
 // unit tells that a word in lower case may follow a number without changing it.
-func unit(word string) bool { return remarks[word] || plainUnits[word] != nil }
+func unit(word string) bool {
+	e := find(word)
+	return e.is(remark) || e.unit != nil
+}
 
 // shortUnits are letters that are a unit when they follow a number at the end: 5 m.
 const shortUnits = "mgshL"

@@ -22,23 +22,6 @@ func longDecimal(digits string) rat.Rat {
 	return rat.FromBig(new(big.Rat).SetInt(n))
 }
 
-var greek = map[string]bool{
-	"alpha": true, "beta": true, "gamma": true, "delta": true, "epsilon": true, "varepsilon": true, "zeta": true, "eta": true,
-	"theta": true, "vartheta": true, "iota": true, "kappa": true, "lambda": true, "mu": true, "nu": true, "xi": true, "rho": true,
-	"sigma": true, "tau": true, "upsilon": true, "phi": true, "varphi": true, "chi": true, "psi": true, "omega": true,
-	"Delta": true, "Theta": true, "Lambda": true, "Xi": true, "Sigma": true, "Phi": true, "Psi": true, "Omega": true, "ell": true,
-	"hbar": true, "Gamma": true, "Pi": true,
-}
-
-var functions = map[string]bool{
-	"sin": true, "cos": true, "tan": true, "cot": true, "sec": true, "csc": true, "sinh": true, "cosh": true, "tanh": true, "coth": true,
-	"arcsin": true, "arccos": true, "arctan": true, "arccot": true, "arcsec": true, "arccsc": true, "asin": true, "acos": true, "atan": true,
-	"arsinh": true, "arcosh": true, "artanh": true, "arcsinh": true, "arccosh": true, "arctanh": true,
-	"ln": true, "log": true, "lg": true, "exp": true, "max": true, "min": true, "gcd": true, "lcm": true, "det": true, "abs": true,
-	"sqrt": true, "floor": true, "ceil": true, "cbrt": true, "Re": true, "Im": true, "arg": true, "deg": true, "dim": true, "ker": true,
-	"tr": true, "rank": true, "tg": true, "ctg": true, "arctg": true, "cis": true, "sgn": true, "mod": true,
-}
-
 // word reads a run of letters: a function, a constant, "and", or else one letter.
 func (l *lexer) word() token {
 	run := commandName(l.src[l.pos:])
@@ -81,12 +64,12 @@ func (l *lexer) known(run string) (token, bool) {
 		return token{kind: tCmd, text: "cup"}, true
 	}
 	for n := len(run); n >= 2 && n >= len(run)-1; n-- {
-		if functions[run[:n]] && run[:n] != "deg" && run[:n] != "tr" && run[:n] != "Re" && run[:n] != "Im" {
+		if find(run[:n]).is(function) && run[:n] != "deg" && run[:n] != "tr" && run[:n] != "Re" && run[:n] != "Im" {
 			l.pos += n
 			return token{kind: tCmd, text: run[:n]}, true
 		}
 	}
-	if unit(lower) || l.quantity() && symbolUnit(run) != nil || len(run) > 3 && spelled(run) || greek[run] {
+	if unit(lower) || l.quantity() && symbolUnit(run) != nil || len(run) > 3 && spelled(run) || find(run).is(greek) {
 		l.pos += len(run)
 		return token{kind: tText, text: run}, true
 	}
@@ -101,16 +84,6 @@ func (l *lexer) quantity() bool {
 // spelled tells that a run of letters is a word rather than a product: it has a
 // vowel and a letter occurs after another in both cases.
 func spelled(run string) bool { return strings.ContainsAny(strings.ToLower(run), "aeiou") }
-
-var textCommands = map[string]bool{
-	"text": true, "textbf": true, "textit": true, "textrm": true, "textnormal": true, "texttt": true, "textsf": true, "textup": true,
-	"mbox": true, "hbox": true, "mathrm": true, "operatorname": true, "mathsf": true, "mathtt": true, "emph": true, "textsc": true, "operatorname*": true,
-}
-
-var relationCommands = map[string]Op{
-	"le": LE, "leq": LE, "leqslant": LE, "leqq": LE, "ge": GE, "geq": GE, "geqslant": GE, "geqq": GE, "lt": LT, "gt": GT, "ne": NE, "neq": NE,
-	"in": In, "notin": NotIn, "approx": Approx, "simeq": Approx, "equiv": EQ, "cong": EQ, "coloneqq": EQ, "doteq": EQ, "sim": Approx,
-}
 
 // command reads what begins with a backslash.
 func (l *lexer) command() token {
@@ -128,11 +101,12 @@ func (l *lexer) command() token {
 		return token{kind: tSym, text: l.src[l.pos-2 : l.pos]}
 	}
 	l.pos += 1 + len(name)
-	if textCommands[name] {
+	known := find(name)
+	if known.is(textual) {
 		return l.text()
 	}
-	if op, ok := relationCommands[name]; ok {
-		return token{kind: tRel, op: op}
+	if known.is(relation) {
+		return token{kind: tRel, op: known.op}
 	}
 	switch name {
 	case "land", "lor", "vee", "wedge":
@@ -206,7 +180,7 @@ func (l *lexer) contents(content string) token {
 	case "in":
 		return token{kind: tText, text: bare}
 	}
-	if functions[content] {
+	if find(content).is(function) {
 		return token{kind: tCmd, text: content}
 	}
 	if len(content) == 1 && isLetter(content[0]) {
