@@ -86,7 +86,10 @@ func decide(a, b *syntax.Node, steps *int, ratio bool) Result {
 		if agreed >= enough || !exact.compare(a, b, imaginary || !variables) {
 			continue
 		}
-		if exact.unlike() {
+		switch unlike, known := exact.unlike(); {
+		case !known:
+			continue
+		case unlike:
 			return differs(opaque)
 		}
 		if !ratio && !variables && exponent(exact.x.re) > most {
@@ -151,17 +154,29 @@ func (c *comparer[T]) differ() bool {
 	return cmplx.Abs(x.z-y.z) > (x.e+y.e)*1.01+1e-300
 }
 
-// unlike tells that the precise values differ in the bits that must agree.
-func (c *comparer[T]) unlike() bool {
+// unlike tells that the precise values differ in the bits that must agree. It is not known
+// if both are so small that they may be errors of rounding: e^{-500} and e^{-501}.
+func (c *comparer[T]) unlike() (unlike, known bool) {
 	x, y := any(c.x).(precise), any(c.y).(precise)
 	d := precise{float().Sub(x.re, y.re), float().Sub(x.im, y.im)}
-	scale := max(exponent(x.re), exponent(x.im), exponent(y.re), exponent(y.im), -agreement)
-	return exponent(d.re) > scale-agreement || exponent(d.im) > scale-agreement
+	a, b := max(exponent(x.re), exponent(x.im)), max(exponent(y.re), exponent(y.im))
+	scale := max(a, b)
+	differ := scale != zero && max(exponent(d.re), exponent(d.im)) > scale-agreement
+	switch {
+	case scale >= -agreement || !differ:
+		return differ, true
+	case min(a, b) == zero: // beside a true zero, less than any error of rounding is not zero
+		return scale < -4*agreement, true
+	}
+	return false, false
 }
+
+// zero is the exponent of zero.
+const zero = -1 << 30
 
 func exponent(x *big.Float) int {
 	if x.Sign() == 0 {
-		return -1 << 30
+		return zero
 	}
 	return x.MantExp(nil)
 }
