@@ -13,7 +13,7 @@ func structured(text, s string, end int) (string, bool) {
 	if s == "" || len(s) > 160 {
 		return "", false
 	}
-	if date, at := syntax.DateIn(s); at >= 0 && strings.IndexAny(s[at:], "0123456789") < 0 {
+	if date, at := syntax.DateIn(s); at >= 0 && !strings.ContainsAny(s[at:], "0123456789") {
 		return date, true
 	}
 	if !hints(s) {

@@ -117,7 +117,7 @@ func plainUnits() map[string]*Unit {
 	} {
 		add(row.unit, row.words)
 	}
-	m["feet"], m["inches"], m["pence"] = m["foot"], m["inch"], m["pence"]
+	m["feet"], m["inches"] = m["foot"], m["inch"]
 	for _, w := range strings.Fields("mm cm dm km nm mg kg ml dl hz khz mhz ghz kw kwh pa kpa mol") {
 		if u := folded(w); u != nil {
 			m[w] = u
