@@ -42,7 +42,7 @@ func ownPython() Interpreter {
 	}
 }
 
-// ownJavaScript returns Merit's own build of QuickJS-NG, which uses a third less fuel than npm's.
+// ownJavaScript returns Merit's own build of QuickJS-NG, which uses half as much fuel as npm's.
 func ownJavaScript() Interpreter {
 	p := pinned(pinnedJavaScript)
 	return Interpreter{
