@@ -62,13 +62,19 @@ func Add(ctx context.Context, r Request) ([]Package, error) {
 	if err := refused(r.Wanted); err != nil {
 		return nil, err
 	}
+	return r.install(ctx, before, merged(before, r.Wanted))
+}
+
+// install makes the folder that of what pip chooses for the specs. before has the digests of
+// versions that must stay what they are.
+func (r Request) install(ctx context.Context, before []requirement, specs []string) ([]Package, error) {
 	scratch, err := os.MkdirTemp(r.Folder, ".packages-")
 	if err != nil {
 		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: r.Folder, What: "packages cannot be stored there", Hint: "name the folder of a reward that you can write to", Err: err}
 	}
 	defer os.RemoveAll(scratch)
 	p := pip{ctx: ctx, python: r.Python, scratch: scratch}
-	chosen, err := p.resolve(merged(before, r.Wanted), r.BuiltIn)
+	chosen, err := p.resolve(specs, r.BuiltIn)
 	if err != nil {
 		return nil, err
 	}

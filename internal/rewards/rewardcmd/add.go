@@ -33,20 +33,57 @@ func newAddCmd(h *console.Host) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    o.run,
 	})
+	o.flags(cmd)
+	return cmd
+}
+
+func newRemoveCmd(h *console.Host) *cobra.Command {
+	o := &addOptions{host: h}
+	cmd := console.Verb(&cobra.Command{
+		Use:   "remove PACKAGE...",
+		Short: "Remove packages of Python from a reward",
+		Long: "Remove packages that merit reward add has added to a reward in a folder, together with what only\n" +
+			"they need, from the folder packages and from requirements.txt. pip unpacks the others again, in the\n" +
+			"versions that they have. A package that another one needs stays, and is an error.",
+		Example: "  merit reward remove networkx\n  merit reward remove --reward checker sympy",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    o.remove,
+	})
+	o.flags(cmd)
+	return cmd
+}
+
+func (o *addOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.folder, "reward", ".", "the folder of reward.py")
 	cmd.Flags().StringVar(&o.python, "python", "python3", "the Python whose pip chooses and downloads packages")
-	return cmd
+}
+
+func (o *addOptions) remove(cmd *cobra.Command, names []string) error {
+	if err := o.check(names); err != nil {
+		return err
+	}
+	left, gone, err := packages.Remove(cmd.Context(), o.request(names))
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			Removed  []string           `json:"removed"`
+			Packages []packages.Package `json:"packages"`
+		}{gone, left})
+	}
+	t := terminal.Table{Head: []string{"package", "version", "from"}}
+	for _, name := range gone {
+		t.Add(terminal.Clean(name), "", "removed")
+	}
+	return o.table(&t, left)
 }
 
 func (o *addOptions) run(cmd *cobra.Command, wanted []string) error {
 	if err := o.check(wanted); err != nil {
 		return err
 	}
-	builtIn := map[string]string{}
-	for _, e := range interpreter.Python().Includes {
-		builtIn[e.Name] = e.Version
-	}
-	added, err := packages.Add(cmd.Context(), packages.Request{Folder: o.folder, Wanted: wanted, Python: o.python, BuiltIn: builtIn})
+	added, err := packages.Add(cmd.Context(), o.request(wanted))
 	if err != nil {
 		return err
 	}
@@ -55,8 +92,19 @@ func (o *addOptions) run(cmd *cobra.Command, wanted []string) error {
 			Packages []packages.Package `json:"packages"`
 		}{added})
 	}
-	t := terminal.Table{Head: []string{"package", "version", "from"}}
-	for _, p := range added {
+	return o.table(&terminal.Table{Head: []string{"package", "version", "from"}}, added)
+}
+
+func (o *addOptions) request(named []string) packages.Request {
+	builtIn := map[string]string{}
+	for _, e := range interpreter.Python().Includes {
+		builtIn[e.Name] = e.Version
+	}
+	return packages.Request{Folder: o.folder, Wanted: named, Python: o.python, BuiltIn: builtIn}
+}
+
+func (o *addOptions) table(t *terminal.Table, all []packages.Package) error {
+	for _, p := range all {
 		t.Add(terminal.Clean(p.Name), terminal.Clean(p.Version), p.From)
 	}
 	return t.Write(o.host.Stdout)
