@@ -61,7 +61,7 @@ func worse(i interpreter.Interpreter) string {
 	if lacks := i.Lacks(); lacks != "" {
 		return "lacks " + lacks
 	}
-	return "takes twice the fuel"
+	return "uses twice the fuel"
 }
 
 func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
@@ -86,7 +86,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Where(folder))
 	if best := o.interpreter.Builds()[0]; i.Digest != best.Digest && err == nil {
-		_, err = fmt.Fprintf(h.Stdout, "It %s; Merit's own %s does not: make interpreter builds that in a checkout.\n", worse(i), best.Title)
+		_, err = fmt.Fprintf(h.Stdout, "It %s. Merit's own %s does not, and make interpreter builds it in a checkout of Merit.\n", worse(i), best.Title)
 	}
 	return err
 }

@@ -91,12 +91,20 @@ var hostilePython = []hostile{
 	{"answers with metrics", "def rule(output, task):\n  import sys\n  sys._getframe(1).f_globals['failed'] = lambda e: {'score': 0.5, 'metrics': {'alignment': 1.0}}\n  raise ValueError", reward.Scored, ""},
 	{"answers with steps", "def rule(output, task):\n  import sys\n  sys._getframe(1).f_globals['failed'] = lambda e: {'score': 0.5, 'step_outputs': [{'step_index': 0, 'base_reward': 9.0}]}\n  raise ValueError", reward.ABIViolation, "step"},
 	{"opens a program", "from merit_reward._programs import Program\ndef rule(output, task):\n  Program('javascript')\n  return 1", reward.GuestError, "line 3: RuntimeError: programs cannot be opened here"},
-	{"a reason that never ends", "class R:\n  def __str__(s): return str(s)\ndef rule(output, task): return {'score': 1, 'reason': R()}", reward.Trap, ""},
+	{"a reason that never ends", "class R:\n  def __str__(s): return str(s)\ndef rule(output, task): return {'score': 1, 'reason': R()}", endless(), ""},
 	{"a reason that is not text", "def rule(output, task): return {'score': 1, 'reason': '\\ud800'}", reward.ABIViolation, "not valid UTF-8"},
 	{"an audit hook that raises", "import sys\ndef rule(output, task):\n  sys.addaudithook(lambda *a: 1 / 0)\n  return 1", reward.GuestError, "broke the interpreter"},
 	{"a number that is another", "class I(int):\n  def __le__(s, o): return True\n  def __ge__(s, o): return True\n  def __float__(s): return float('inf')\ndef rule(output, task): return I(7)", reward.ABIViolation, "not a finite number"},
 	{"a parser bomb", "import ast\ndef rule(output, task):\n  ast.parse('(' * 80 + '-' * 60000 + '1' + ')' * 80)\n  return 1", reward.GuestError, "MemoryError"},
 	{"removes the built-in functions", "import builtins\ndef rule(output, task):\n  builtins.__dict__.clear()\n  return 1", reward.GuestError, ""},
+}
+
+// endless returns the outcome of a recursion through C, which npm's CPython does not count.
+func endless() reward.Outcome {
+	if interpreter.Python().Lacks() == "" {
+		return reward.GuestError
+	}
+	return reward.Trap
 }
 
 var hostileJavaScript = []hostile{
