@@ -110,6 +110,7 @@ func (m *marks) next(c byte, known, from int) int {
 
 // bareFraction is the length of \frac{1}{2} of plain numbers.
 func bareFraction(s string) int {
+	s = s[:min(len(s), 60)] // no more, or nested fractions would be read again at each level
 	a := syntax.Closing(s, len(`\frac`))
 	if a < 0 || a+1 >= len(s) || s[a+1] != '{' {
 		return 0
