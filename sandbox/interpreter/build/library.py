@@ -15,6 +15,7 @@ LEFT_OUT = {
     "test", "tests", "idlelib", "tkinter", "turtledemo", "curses", "ensurepip", "venv", "pydoc_data", "_pyrepl",
     "dbm", "multiprocessing", "__phello__", "f2py", "distutils", "_pyinstaller", "site-packages",
 }
+NEEDED = {"numpy/_core/tests/__init__.py", "numpy/_core/tests/_natype.py"}  # numpy.testing imports them
 FILES_LEFT_OUT = {"turtle.py", "conftest.py", "setup.py", "_aix_support.py", "_android_support.py", "_apple_support.py", "_ios_support.py", "_osx_support.py"}
 
 
@@ -24,8 +25,9 @@ def files(tree, name):
         return
     for path in sorted(tree.rglob("*.py")):
         inside = path.relative_to(tree)
-        if not LEFT_OUT.intersection(inside.parts[:-1]) and path.name not in FILES_LEFT_OUT:
-            yield str(pathlib.PurePosixPath(name, inside)), path
+        full = str(pathlib.PurePosixPath(name, inside))
+        if full in NEEDED or not LEFT_OUT.intersection(inside.parts[:-1]) and path.name not in FILES_LEFT_OUT:
+            yield full, path
 
 
 def bytecode(name, source):
