@@ -50,6 +50,9 @@ def reward(messages):
 		require.Equal(t, want, e.Result.Metrics[i].Score)
 		require.Equal(t, i < 2, e.Result.Metrics[i].IsScoreValid)
 	}
+	star := evaluates(t, "from numpy import *\nimport numpy.testing as npt\ndef reward(messages):\n  npt.assert_allclose(array([1, 2]), [1, 2])\n  return float(linalg.norm([3, 4]))\n")
+	require.Equal(t, reward.Scored, star.Outcome, star.Reason)
+	require.Equal(t, 5.0, star.Result.Score)
 	invalid := evaluates(t, "import numpy as np\ndef reward(messages): return {'score': np.float64(1), 'is_score_valid': np.False_}\n")
 	require.Equal(t, reward.Invalid, invalid.Outcome, invalid.Reason)
 }

@@ -95,7 +95,12 @@ func TestNativelyAsSandboxed(t *testing.T) {
 	merit := filepath.Join(t.TempDir(), "merit")
 	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()
 	require.NoError(t, err, string(text))
-	all(t, func(t *testing.T, name string) { tested(t, python, merit, name, name) })
+	all(t, func(t *testing.T, name string) {
+		if err := best(); err != nil && name == "code" {
+			t.Skip(err) // its reasons contain tracebacks, which differ between versions of Python
+		}
+		tested(t, python, merit, name, name)
+	})
 	t.Run("rubric", func(t *testing.T) {
 		tested(t, python, merit, filepath.Join("..", "rubric"), filepath.Join("..", "rubric", "reward.py"))
 	})

@@ -229,7 +229,11 @@ func TestMathOnHostileAnswers(t *testing.T) {
 			require.Equal(t, "scored 1", fmt.Sprint(r.Outcome, " ", *r.Score), "after %s", name)
 			continue
 		}
-		require.Equal(t, hostile[name].outcome, r.Outcome, "%s: %s", name, r.Reason)
+		want := hostile[name].outcome
+		if name == "a million elements" && best() == nil {
+			want = "out_of_memory" // Merit's own CPython needs less fuel for it
+		}
+		require.Equal(t, want, r.Outcome, "%s: %s", name, r.Reason)
 		require.True(t, r.Score == nil || *r.Score == 0, name)
 		require.NotEmpty(t, r.Reason, name)
 	}
