@@ -9,13 +9,14 @@ import pathlib
 import sys
 import zipfile
 
+EPOCH = (1980, 1, 1, 0, 0, 0)
 ROOT = "/usr/local/lib/python313.zip/"  # where Merit mounts it
 # Folders that no reward imports: tests, programs with windows or terminals, installers, and what builds packages.
 LEFT_OUT = {
     "test", "tests", "idlelib", "tkinter", "turtledemo", "curses", "ensurepip", "venv", "pydoc_data", "_pyrepl",
     "dbm", "multiprocessing", "__phello__", "f2py", "distutils", "_pyinstaller", "site-packages",
 }
-NEEDED = {"numpy/_core/tests/__init__.py", "numpy/_core/tests/_natype.py"}  # numpy.testing imports them
+NEEDED = "numpy/_core/tests/_natype.py"  # numpy.testing imports it
 FILES_LEFT_OUT = {"turtle.py", "conftest.py", "setup.py", "_aix_support.py", "_android_support.py", "_apple_support.py", "_ios_support.py", "_osx_support.py"}
 
 
@@ -26,7 +27,7 @@ def files(tree, name):
     for path in sorted(tree.rglob("*.py")):
         inside = path.relative_to(tree)
         full = str(pathlib.PurePosixPath(name, inside))
-        if full in NEEDED or not LEFT_OUT.intersection(inside.parts[:-1]) and path.name not in FILES_LEFT_OUT:
+        if full == NEEDED or not LEFT_OUT.intersection(inside.parts[:-1]) and path.name not in FILES_LEFT_OUT:
             yield full, path
 
 
@@ -41,8 +42,9 @@ def library(trees):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, path in sorted(file for tree, name in trees for file in files(tree, name)):
-            entry = zipfile.ZipInfo(name + "c", (1980, 1, 1, 0, 0, 0))
-            archive.writestr(entry, bytecode(name, path.read_bytes()))
+            archive.writestr(zipfile.ZipInfo(name + "c", EPOCH), bytecode(name, path.read_bytes()))
+        # A folder without __init__.py is found only by an entry of its own.
+        archive.writestr(zipfile.ZipInfo(NEEDED.rpartition("/")[0] + "/", EPOCH), b"")
     return out.getvalue()
 
 

@@ -62,7 +62,7 @@ class _StandIn(type):
         raise unavailable(cls.path, cls.why)
 
     def __getattr__(cls, name: str):  # type: ignore[no-untyped-def]
-        if name.startswith("_"):
+        if name.startswith("_") or name == "dtype":  # numpy asks each dtype for its own, and so on
             raise AttributeError(f"{cls.path} has no attribute {name!r}")
         return _stand_in(cls.path, name, cls.why)
 
