@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/internal/base/testneeds"
@@ -38,9 +39,10 @@ func BenchmarkBurst(b *testing.B) {
 			for b.Loop() {
 				cmd := exec.Command(python, "-B", filepath.Join("bench", "burst.py"), way.what, "--rounds", "1", "--n", fmt.Sprint(way.n))
 				cmd.Env = append(os.Environ(), "MERIT_BINARY="+merit, "MERIT_SERVER=", "MERIT_PRIVATE_SERVER=")
-				cmd.Stderr = os.Stderr
+				var log strings.Builder // beside the figures, it would make them unreadable
+				cmd.Stderr = &log
 				text, err := cmd.Output()
-				require.NoError(b, err)
+				require.NoError(b, err, log.String())
 				var said map[string]float64
 				require.NoError(b, json.Unmarshal(text, &said))
 				for unit, value := range said {
