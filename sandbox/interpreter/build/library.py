@@ -43,7 +43,7 @@ def library(trees):
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, path in sorted(file for tree, name in trees for file in files(tree, name)):
             archive.writestr(zipfile.ZipInfo(name + "c", EPOCH), bytecode(name, path.read_bytes()))
-        # A folder without __init__.py is found only by an entry of its own.
+        # A folder without __init__.py is found only by its own entry.
         archive.writestr(zipfile.ZipInfo(NEEDED.rpartition("/")[0] + "/", EPOCH), b"")
     return out.getvalue()
 
