@@ -83,7 +83,7 @@ const secondsPerMiB = 0.6
 
 func (o Options) logCompiling(title string, bytes int) {
 	size := float64(bytes) / (1 << 20)
-	often, kept := "for each start", "not cached because there is no cache folder"
+	often, kept := "for each start", "not cached, because the cache is off"
 	if o.CacheDir != "" {
 		often, kept = "for this machine, once", "cached in "+o.CacheDir
 	}
