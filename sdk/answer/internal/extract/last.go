@@ -200,6 +200,8 @@ func numberStart(text string, i int) int {
 			i--
 		case (c == ',' || c == '.' || c == '/' || c == ':' || c == '^') && i > 1 && digit(text[i-2]):
 			i--
+		case c == '}' && i > 3 && text[i-3:i] == "{,}" && digit(text[i-4]): // LaTeX's 1{,}250
+			i -= 3
 		case c == ' ' && i > 1 && digit(text[i-2]) && thousands(text, i):
 			i--
 		case c == '.':
