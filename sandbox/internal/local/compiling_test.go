@@ -25,7 +25,7 @@ func TestWhoWaitsForTheCompilerIsTold(t *testing.T) {
 	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 
 	o.compiling("an interpreter", large)()
-	require.Contains(t, log.String(), "compiling an interpreter (2.0 MiB) for each start: about 2 s of CPU time; the result is not cached because")
+	require.Contains(t, log.String(), "compiling an interpreter (2.0 MiB) for each start: about 2 s of CPU time; the result is not cached, because the cache is off")
 	require.Nil(t, becomesSlow)
 
 	log.Reset()
