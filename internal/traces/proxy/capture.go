@@ -8,11 +8,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
 )
 
 // call is a model call that passes through the proxy.
 type call struct {
-	api     string
+	api     *dialect.API
 	whose   whose
 	span    string
 	scope   key      // the conversations that it may continue
@@ -91,8 +93,6 @@ type capture struct {
 	end  func(c *call, failure string)
 }
 
-var lastEvent = []byte("data: [DONE]")
-
 // Read keeps the bytes that it returns. The call ends before the agent receives its
 // last bytes, so that the agent's next call ends later.
 func (c *capture) Read(into []byte) (int, error) {
@@ -101,7 +101,7 @@ func (c *capture) Read(into []byte) (int, error) {
 		c.call.keep(into[:n])
 	}
 	switch {
-	case err == io.EOF || c.call.stream && bytes.Contains(into[:n], lastEvent):
+	case err == io.EOF || c.call.stream && bytes.Contains(into[:n], []byte(c.call.api.Last)):
 		c.end(c.call, "")
 	case err != nil && !errors.Is(err, io.ErrClosedPipe) && !isCanceled(err):
 		c.end(c.call, "the answer was interrupted: "+err.Error())

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
+	"github.com/merit-rl/merit/internal/traces/proxy/openai"
 )
 
 // Proxy is the handler. Create it with New, and call Close after the last request.
@@ -52,7 +55,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api := apiOf(r.Method, path)
 	out := r.Clone(r.Context())
 	out.URL.Path, out.URL.RawPath = path, ""
-	if api != "" {
+	if api != nil {
 		c := &call{api: api, whose: whose, span: newID(8), start: time.Now(), memory: &p.held, budget: p.options.Memory, most: p.options.Body}
 		c.scope, c.secrets = scopeOf(r, whose.agent), secrets
 		if err := p.read(out, c); err != nil {
@@ -72,17 +75,20 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, out)
 }
 
-// apiOf returns the last part of a path whose calls are recorded, or "".
-func apiOf(method, path string) string {
+// apis are the calls that are recorded.
+var apis = openai.APIs()
+
+// apiOf returns the API of a call, or nil if its calls are not recorded.
+func apiOf(method, path string) *dialect.API {
 	if method != http.MethodPost {
-		return ""
+		return nil
 	}
 	path = strings.TrimSuffix(path, "/")
-	i := slices.IndexFunc(apis, func(api string) bool { return strings.HasSuffix(path, "/"+api) })
+	i := slices.IndexFunc(apis, func(api dialect.API) bool { return strings.HasSuffix(path, "/"+api.Path) })
 	if i < 0 {
-		return ""
+		return nil
 	}
-	return apis[i]
+	return &apis[i]
 }
 
 // read buffers the request's body before it is forwarded, so that it can be resent
@@ -112,7 +118,7 @@ func (p *Proxy) read(r *http.Request, c *call) error {
 		return nil
 	}
 	if len(p.add) > 0 && r.Header.Get("Content-Encoding") == "" {
-		head = added(head, p.add)
+		head = dialect.Added(head, p.add)
 	}
 	r.ContentLength, r.TransferEncoding = int64(len(head)), nil
 	r.Body = io.NopCloser(bytes.NewReader(head))

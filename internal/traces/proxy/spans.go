@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -18,10 +19,10 @@ import (
 // trace. Only the recorder calls it.
 func (t *threads) record(c *call) ([]trace.Span, trace.About) {
 	request, secret := c.without(c.request)
-	q, problem := readRequest(c.api, bytes.ToValidUTF8(request, replacement))
+	q, problem := c.api.Request(bytes.ToValidUTF8(request, replacement))
 	a, complete := c.said()
 	if secret {
-		a.prompt = nil // its tokens could reveal the secret
+		a.Prompt = nil // its tokens could reveal the secret
 	}
 	id, keys := t.traceOf(c, &q)
 	prompts := c.prompts(id, &q, &a)
@@ -31,12 +32,12 @@ func (t *threads) record(c *call) ([]trace.Span, trace.About) {
 		prompts[i+1].Status, prompts[i+1].Error = main.Status, main.Error
 	}
 	t.visited(id, keys, main.Prompt.Answer)
-	if a.id != "" {
-		t.replies.set(a.id, id)
+	if a.ID != "" {
+		t.replies.set(a.ID, id)
 	}
 	spans := append(prompts, t.results(c, id, main.Prompt.Messages)...)
-	for i := range a.choices {
-		if thoughts := string(a.choices[i].thoughts); thoughts != "" {
+	for i := range a.Choices {
+		if thoughts := string(a.Choices[i].Thoughts); thoughts != "" {
 			s := c.spanOf(id, c.span+"-thoughts"+numbered(i), trace.KindReasoning, main.Name)
 			s.Parent, s.Text, s.Start = c.span, thoughts, later(c.start, c.first)
 			s.End = later(s.Start, c.ended)
@@ -56,15 +57,15 @@ func (t *threads) record(c *call) ([]trace.Span, trace.About) {
 
 // traceOf returns the trace of a call: the one that it names, else that of the
 // conversation that it continues, else a new one.
-func (t *threads) traceOf(c *call, q *request) (string, []key) {
+func (t *threads) traceOf(c *call, q *dialect.Request) (string, []key) {
 	var keys []key
-	if len(q.prompts) == 1 {
-		keys = chain(c.scope, q.prompts[0])
+	if len(q.Prompts) == 1 {
+		keys = chain(c.scope, q.Prompts[0])
 	}
 	if c.whose.trace != "" {
 		return c.whose.trace, keys
 	}
-	if id, ok := t.replies.get(q.previous); ok && q.previous != "" {
+	if id, ok := t.replies.get(q.Previous); ok && q.Previous != "" {
 		return id, keys
 	}
 	if id := t.join(keys); id != "" {
@@ -75,16 +76,12 @@ func (t *threads) traceOf(c *call, q *request) (string, []key) {
 
 var replacement = []byte("\uFFFD")
 
-func (c *call) said() (a answer, complete bool) {
+func (c *call) said() (a dialect.Answer, complete bool) {
 	text, secret := c.without(c.plain())
 	text = bytes.ToValidUTF8(text, replacement)
-	if c.api == "responses" {
-		a, complete = readResponse(text, c.stream)
-	} else {
-		a, complete = readChunks(text, c.stream)
-	}
-	for i := range a.choices {
-		c.forget(&a.choices[i], secret)
+	a, complete = c.api.Answer(text, c.stream)
+	for i := range a.Choices {
+		c.forget(&a.Choices[i], secret)
 	}
 	return a, complete
 }
@@ -100,74 +97,74 @@ func (c *call) without(body []byte) (clean []byte, held bool) {
 
 // forget removes the call's secrets from a choice, because a stream can split a
 // secret over events. If held is true, it also removes the tokens, which could reveal it.
-func (c *call) forget(s *said, held bool) {
+func (c *call) forget(s *dialect.Choice, held bool) {
 	clean := func(text []byte) []byte {
 		text, found := c.without(text)
 		held = held || found
 		return text
 	}
-	s.text, s.refusal, s.thoughts, s.parts = clean(s.text), clean(s.refusal), clean(s.thoughts), clean(s.parts)
-	for i := range s.calls {
-		s.calls[i].Function.Arguments = string(clean([]byte(s.calls[i].Function.Arguments)))
+	s.Text, s.Refusal, s.Thoughts, s.Parts = clean(s.Text), clean(s.Refusal), clean(s.Thoughts), clean(s.Parts)
+	for i := range s.Calls {
+		s.Calls[i].Function.Arguments = string(clean([]byte(s.Calls[i].Function.Arguments)))
 	}
 	if held {
-		s.tokens, s.probs = nil, nil
+		s.Tokens, s.Probs = nil, nil
 	}
 }
 
 // prompts returns the spans of kind prompt: one, or one for each prompt of a
 // completions call.
-func (c *call) prompts(id string, q *request, a *answer) []trace.Span {
-	settings, _ := json.Marshal(q.settings) // valid JSON
-	spans := make([]trace.Span, max(len(q.prompts), 1))
+func (c *call) prompts(id string, q *dialect.Request, a *dialect.Answer) []trace.Span {
+	settings, _ := json.Marshal(q.Settings) // valid JSON
+	spans := make([]trace.Span, max(len(q.Prompts), 1))
 	for i := range spans {
-		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, cmp.Or(q.model, a.model, c.api))
+		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, cmp.Or(q.Model, a.Model, c.api.Path))
 		s.Parent = c.whose.parent
-		s.Prompt = &trace.Prompt{Model: cmp.Or(a.model, q.model), Messages: []rl.Message{}, Tools: q.tools}
-		if len(q.settings) > 0 {
+		s.Prompt = &trace.Prompt{Model: cmp.Or(a.Model, q.Model), Messages: []rl.Message{}, Tools: q.Tools}
+		if len(q.Settings) > 0 {
 			s.Prompt.Settings = settings
 		}
-		if i < len(q.prompts) && len(q.prompts[i]) > 0 {
-			s.Prompt.Messages = q.prompts[i]
+		if i < len(q.Prompts) && len(q.Prompts[i]) > 0 {
+			s.Prompt.Messages = q.Prompts[i]
 		}
-		attribute(&s, "endpoint", c.api)
-		c.choices(&s, a, i*q.choices, q.choices, len(spans) == 1)
-		if i < len(q.tokens) {
-			s.Prompt.PromptTokens = q.tokens[i]
+		attribute(&s, "endpoint", c.api.Path)
+		c.choices(&s, a, i*q.Choices, q.Choices, len(spans) == 1)
+		if i < len(q.Tokens) {
+			s.Prompt.PromptTokens = q.Tokens[i]
 		} else if i == 0 {
-			s.Prompt.PromptTokens = a.prompt
+			s.Prompt.PromptTokens = a.Prompt
 		}
 		spans[i] = s
 	}
-	spans[0].Prompt.Usage = a.usage
+	spans[0].Prompt.Usage = a.Usage
 	return spans
 }
 
 // choices adds the choices of one prompt to its span: n choices starting at index
 // from, or all.
-func (c *call) choices(s *trace.Span, a *answer, from, n int, all bool) {
-	for i := range a.choices {
-		said := &a.choices[i]
-		if !all && (said.index < from || said.index >= from+n) {
+func (c *call) choices(s *trace.Span, a *dialect.Answer, from, n int, all bool) {
+	for i := range a.Choices {
+		said := &a.Choices[i]
+		if !all && (said.Index < from || said.Index >= from+n) {
 			continue
 		}
-		m := said.message()
+		m := said.Message()
 		if s.Prompt.Answer != nil {
 			s.Prompt.Others = append(s.Prompt.Others, m)
 			continue
 		}
-		s.Prompt.Answer, s.Prompt.Finish, s.Prompt.Tokens = &m, said.finish, said.sampled()
-		if len(said.refusal) > 0 {
-			attribute(s, "refusal", string(said.refusal))
+		s.Prompt.Answer, s.Prompt.Finish, s.Prompt.Tokens = &m, said.Finish, said.Sampled()
+		if len(said.Refusal) > 0 {
+			attribute(s, "refusal", string(said.Refusal))
 		}
-		if ids := said.bare(); ids != nil {
+		if ids := said.Bare(); ids != nil {
 			s.Attributes["token_ids"] = ids
 		}
 	}
 }
 
 // settle records how the call ended.
-func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
+func (c *call) settle(s *trace.Span, a *dialect.Answer, complete bool, problem error) {
 	if c.status != 0 {
 		s.Attributes["http_status"] = json.RawMessage(strconv.Itoa(c.status))
 	}
@@ -177,23 +174,23 @@ func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
 	if c.whose.wrong != "" {
 		attribute(s, "problem", c.whose.wrong)
 	}
-	for _, problem := range a.problems {
+	for _, problem := range a.Problems {
 		attribute(s, "problem", problem)
 	}
 	if c.partly != "" {
 		attribute(s, "problem", c.partly)
 	} else if problem != nil {
-		attribute(s, "problem", "the request is not in OpenAI's form: "+problem.Error())
+		attribute(s, "problem", "the request is not in "+c.api.Form+" form: "+problem.Error())
 	}
 	switch {
 	case c.status >= http.StatusBadRequest && c.failure == "":
 		text, _ := c.without(c.plain()) // before cutting: half a key would not be found
-		s.Error = cmp.Or(a.failure, trace.Cut(string(text), 1024), http.StatusText(c.status))
-	case a.failure != "":
-		s.Error = a.failure
+		s.Error = cmp.Or(a.Failure, trace.Cut(string(text), 1024), http.StatusText(c.status))
+	case a.Failure != "":
+		s.Error = a.Failure
 	case complete || c.partly != "" && c.failure == "":
 	default:
-		s.Error = cmp.Or(c.failure, a.broken, "the answer was truncated")
+		s.Error = cmp.Or(c.failure, a.Broken, "the answer was truncated")
 	}
 	if s.Error != "" {
 		s.Status = trace.StatusError

@@ -1,4 +1,4 @@
-package proxy
+package dialect
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// events calls f with the data of each server-sent event, in order, and reports whether
+// Events calls f with the data of each server-sent event, in order, and reports whether
 // the server marked the end of the stream. It skips events without data, which are
 // comments that keep a connection open.
-func events(text []byte, f func(data []byte)) (done bool) {
+func Events(text []byte, f func(data []byte)) (done bool) {
 	var data []byte
 	flush := func() {
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
@@ -40,55 +40,26 @@ func events(text []byte, f func(data []byte)) (done bool) {
 	return done
 }
 
-// readChunks assembles an answer of chat/completions or completions. complete is
-// false if the answer is truncated or in an unknown form.
-func readChunks(body []byte, stream bool) (a answer, complete bool) {
-	if !stream {
-		var c chunk
-		whole := a.read(body, &c)
-		a.add(&c)
-		if a.failure == "" && len(a.choices) == 0 {
-			a.failure = c.Message
-		}
-		return a, whole && len(a.choices) > 0
-	}
-	done := events(body, func(data []byte) {
-		var c chunk
-		if a.readEvent(data, &c) {
-			a.add(&c)
-		}
-	})
-	for i := range a.choices {
-		if a.choices[i].finish == "" && !done {
-			return a, false
-		} else if a.choices[i].finish == "" {
-			a.problems = append(a.problems, "the stream ended with [DONE], but without a finish_reason")
-			break
-		}
-	}
-	return a, len(a.choices) > 0
-}
-
-// read reads JSON into v. If it is broken, read keeps what is before the break and returns
+// Read reads JSON into v. If it is broken, Read keeps what is before the break and returns
 // false.
-func (a *answer) read(body []byte, v any) bool {
+func (a *Answer) Read(body []byte, v any) bool {
 	if strictjson.Unmarshal(body, v) == nil {
 		return true
 	}
 	if mended := mend(body); mended != nil && strictjson.Unmarshal(mended, v) == nil {
-		a.broken = "the answer is not complete JSON; the part before the break is kept"
+		a.Broken = "the answer is not complete JSON; the part before the break is kept"
 	}
 	return false
 }
 
-// readEvent reads an event of a stream into v. It notes an event that is not JSON.
-func (a *answer) readEvent(data []byte, v any) bool {
+// ReadEvent reads an event of a stream into v. It notes an event that is not JSON.
+func (a *Answer) ReadEvent(data []byte, v any) bool {
 	if strictjson.Unmarshal(data, v) == nil {
 		return true
 	}
-	if a.broken == "" {
-		a.broken = "an event of the stream is not JSON; the events around it are kept"
-		a.problems = append(a.problems, a.broken)
+	if a.Broken == "" {
+		a.Broken = "an event of the stream is not JSON; the events around it are kept"
+		a.Problems = append(a.Problems, a.Broken)
 	}
 	return false
 }

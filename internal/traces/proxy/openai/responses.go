@@ -1,4 +1,4 @@
-package proxy
+package openai
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
 )
 
 // item is an item of the input or output of the responses API.
@@ -106,21 +107,21 @@ type event struct {
 }
 
 // readResponse assembles an answer of the responses API; see readChunks.
-func readResponse(body []byte, stream bool) (a answer, complete bool) {
+func readResponse(body []byte, stream bool) (a dialect.Answer, complete bool) {
 	if !stream {
 		var r response
-		var read answer
-		whole := read.read(body, &r)
+		var read dialect.Answer
+		whole := read.Read(body, &r)
 		a, complete = r.answer()
-		a.broken = read.broken
+		a.Broken = read.Broken
 		return a, whole && complete
 	}
 	var partial strings.Builder
-	var read answer
-	defer func() { a.broken, a.problems = read.broken, append(a.problems, read.problems...) }()
-	events(body, func(data []byte) {
+	var read dialect.Answer
+	defer func() { a.Broken, a.Problems = read.Broken, append(a.Problems, read.Problems...) }()
+	dialect.Events(body, func(data []byte) {
 		var e event
-		if !read.readEvent(data, &e) {
+		if !read.ReadEvent(data, &e) {
 			return
 		}
 		switch e.Type {
@@ -131,40 +132,40 @@ func readResponse(body []byte, stream bool) (a answer, complete bool) {
 				a, complete = e.Response.answer()
 			}
 		case "error":
-			a.failure = e.Message
+			a.Failure = e.Message
 		}
 	})
-	if len(a.choices) == 0 && partial.Len() > 0 {
-		a.choice(0).text = []byte(partial.String())
+	if len(a.Choices) == 0 && partial.Len() > 0 {
+		a.Choice(0).Text = []byte(partial.String())
 	}
 	return a, complete
 }
 
-func (r *response) answer() (a answer, complete bool) {
-	a.add(&chunk{ID: r.ID, Model: r.Model, Usage: r.Usage, Error: r.Error})
+func (r *response) answer() (a dialect.Answer, complete bool) {
+	(&chunk{ID: r.ID, Model: r.Model, Usage: r.Usage, Error: r.Error}).onto(&a)
 	var m []rl.Message
-	s := said{role: rl.RoleAssistant, finish: r.Status}
+	s := dialect.Choice{Role: rl.RoleAssistant, Finish: r.Status}
 	for i := range r.Output {
 		if t := &r.Output[i]; t.Type == "reasoning" {
 			for _, p := range t.Summary {
-				s.thoughts = append(s.thoughts, p.Text...)
+				s.Thoughts = append(s.Thoughts, p.Text...)
 			}
-			s.thoughts = append(s.thoughts, plainText(t.Content)...)
+			s.Thoughts = append(s.Thoughts, plainText(t.Content)...)
 		} else {
 			m = t.onto(m)
-			s.refusal = append(s.refusal, refusalOf(t.Content)...)
+			s.Refusal = append(s.Refusal, refusalOf(t.Content)...)
 		}
 	}
 	for i := range m {
-		s.text = append(s.text, m[i].Content.Text()...)
-		s.calls = append(s.calls, m[i].ToolCalls...)
+		s.Text = append(s.Text, m[i].Content.Text()...)
+		s.Calls = append(s.Calls, m[i].ToolCalls...)
 	}
-	if len(s.calls) > 0 && r.Status == "completed" {
-		s.finish = "tool_calls"
+	if len(s.Calls) > 0 && r.Status == "completed" {
+		s.Finish = "tool_calls"
 	}
 	if r.Incomplete != nil {
-		s.finish = r.Incomplete.Reason
+		s.Finish = r.Incomplete.Reason
 	}
-	a.choices = append(a.choices, s)
-	return a, a.failure == "" && (r.Status == "completed" || r.Status == "incomplete")
+	a.Choices = append(a.Choices, s)
+	return a, a.Failure == "" && (r.Status == "completed" || r.Status == "incomplete")
 }

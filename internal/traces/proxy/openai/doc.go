@@ -1,0 +1,3 @@
+// Package openai reads calls of OpenAI's APIs: chat/completions, completions and
+// responses, with what vLLM, SGLang and llama.cpp add to them.
+package openai
