@@ -17,8 +17,8 @@ type Options struct {
 	Upstream *url.URL   // base URL of the server, such as https://api.example.com/v1
 	Sink     trace.Sink // receives the spans
 
-	// Key replaces the client's Authorization for the upstream; empty forwards the
-	// client's. Neither is recorded.
+	// Key replaces the client's key for the upstream, in the header of the client's API;
+	// empty forwards the client's. Neither is recorded.
 	Key string
 	// Add is a JSON object of fields to add to recorded requests that lack them, such
 	// as logprobs and return_token_ids; empty changes nothing. stream_options is

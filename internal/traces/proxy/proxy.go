@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/internal/traces/proxy/anthropic"
 	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
 	"github.com/merit-rl/merit/internal/traces/proxy/openai"
 )
@@ -60,7 +61,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.scope, c.secrets = scopeOf(r, whose.agent), secrets
 		if err := p.read(out, c); err != nil {
 			c.release()
-			fail(w, http.StatusBadRequest, "cannot read the request: "+err.Error())
+			Fail(w, out, http.StatusBadRequest, "unreadable_request", "merit traces proxy cannot read the request: "+err.Error())
 			return
 		}
 		w.Header().Set("X-Merit-Span", c.span)
@@ -76,7 +77,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // apis are the calls that are recorded.
-var apis = openai.APIs()
+var apis = append(openai.APIs(), anthropic.API())
 
 // apiOf returns the API of a call, or nil if its calls are not recorded.
 func apiOf(method, path string) *dialect.API {
@@ -84,6 +85,9 @@ func apiOf(method, path string) *dialect.API {
 		return nil
 	}
 	path = strings.TrimSuffix(path, "/")
+	if strings.Contains(path, "/threads/") {
+		return nil // threads of OpenAI's Assistants have messages, too, which are not calls of a model
+	}
 	i := slices.IndexFunc(apis, func(api dialect.API) bool { return strings.HasSuffix(path, "/"+api.Path) })
 	if i < 0 {
 		return nil
@@ -135,8 +139,12 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header.Del(name)
 		}
 	}
-	if p.options.Key != "" {
-		r.Out.Header.Set("Authorization", "Bearer "+p.options.Key)
+	switch key := p.options.Key; {
+	case key == "":
+	case anthropic.Speaks(r.In):
+		anthropic.Authorize(r.Out.Header, key)
+	default:
+		r.Out.Header.Set("Authorization", "Bearer "+key)
 	}
 	if r.Out.Context().Value(calls{}) != nil {
 		r.Out.Header.Set("Accept-Encoding", "identity") // so that the proxy can read it
@@ -177,18 +185,21 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	if !errors.Is(err, context.Canceled) {
 		p.options.Log.Warn("the upstream did not answer", slog.String("cause", err.Error()))
 	}
-	fail(w, http.StatusBadGateway, "merit traces proxy: "+p.options.Upstream.Host+" did not answer: "+err.Error())
+	Fail(w, r, http.StatusBadGateway, "upstream_unreachable", "merit traces proxy: "+p.options.Upstream.Host+" did not answer: "+err.Error())
 }
 
-// fail answers in OpenAI's error form, which clients raise as an exception.
-func fail(w http.ResponseWriter, status int, message string) {
+// Fail answers a request with an error of the proxy, in the form of its API.
+func Fail(w http.ResponseWriter, r *http.Request, status int, code, message string) {
 	type said struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
 		Code    string `json:"code"`
 	}
-	text, _ := json.Marshal(map[string]said{"error": {message, "merit_proxy", "upstream_unreachable"}}) // strings: encoding cannot fail
+	text, _ := json.Marshal(map[string]said{"error": {message, "merit_proxy", code}}) // strings: encoding cannot fail
+	if anthropic.Speaks(r) {
+		text = anthropic.Error(status, message)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text)
+	_, _ = w.Write(append(text, '\n'))
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -104,6 +105,9 @@ func (c *call) forget(s *dialect.Choice, held bool) {
 		return text
 	}
 	s.Text, s.Refusal, s.Thoughts, s.Parts = clean(s.Text), clean(s.Refusal), clean(s.Thoughts), clean(s.Parts)
+	for i := range s.Fields {
+		s.Fields[i].Value = clean(s.Fields[i].Value)
+	}
 	for i := range s.Calls {
 		s.Calls[i].Function.Arguments = string(clean([]byte(s.Calls[i].Function.Arguments)))
 	}
@@ -137,7 +141,24 @@ func (c *call) prompts(id string, q *dialect.Request, a *dialect.Answer) []trace
 		spans[i] = s
 	}
 	spans[0].Prompt.Usage = a.Usage
+	maps.Copy(spans[0].Attributes, a.Attributes)
+	if n := unknown(q.Unknown, a.Unknown); n != nil {
+		spans[0].Attributes["unknown_blocks"] = trace.JSON(n)
+	}
 	return spans
+}
+
+// unknown returns the sum of counts of unknown parts, or nil.
+func unknown(counts ...dialect.Unknown) (sum dialect.Unknown) {
+	for _, c := range counts {
+		for kind, n := range c {
+			if sum == nil {
+				sum = dialect.Unknown{}
+			}
+			sum[kind] += n
+		}
+	}
+	return sum
 }
 
 // choices adds the choices of one prompt to its span: n choices starting at index

@@ -107,7 +107,7 @@ func newID(n int) string {
 // scopeOf returns a key that separates the conversations of different agents and API
 // keys. It is never stored.
 func scopeOf(r *http.Request, agent string) key {
-	sum := sha256.Sum256([]byte(agent + "\x00" + r.Header.Get("Authorization")))
+	sum := sha256.Sum256([]byte(agent + "\x00" + r.Header.Get("Authorization") + "\x00" + r.Header.Get("X-Api-Key")))
 	return key(sum[:16])
 }
 

@@ -29,6 +29,31 @@ type Answer struct {
 // kept as they came.
 type Unknown map[string]int
 
+// mostUnknown is the maximum number of types, because they are untrusted.
+const mostUnknown = 16
+
+// Add counts a part of a type, unless the type is known.
+func (u *Unknown) Add(kind string, known map[string]bool) {
+	if known[kind] {
+		return
+	}
+	if *u == nil {
+		*u = Unknown{}
+	}
+	if _, there := (*u)[kind]; !there && len(*u) >= mostUnknown {
+		kind = "others"
+	}
+	(*u)[kind]++
+}
+
+// Note adds an attribute; a later value replaces an earlier one.
+func (a *Answer) Note(name string, value json.RawMessage) {
+	if a.Attributes == nil {
+		a.Attributes = map[string]json.RawMessage{}
+	}
+	a.Attributes[name] = value
+}
+
 // Choice is one choice of an answer.
 type Choice struct {
 	Index          int
@@ -67,6 +92,9 @@ func (s *Choice) Message() rl.Message {
 	}
 	if s.Parts != nil {
 		_ = m.Content.UnmarshalJSON(s.Parts) // it was valid before
+	}
+	if s.Fields != nil {
+		m.More = &rl.More{Fields: s.Fields}
 	}
 	return m
 }
