@@ -17,6 +17,9 @@ func FuzzRecord(f *testing.F) {
 	f.Add(1, `{"prompt": "\u0000"}`, `{"error": "no"}`, false, 500)
 	f.Add(2, `{"input": [{"type": "function_call"}, {"type": "function_call_output", "output": [{"text": "x"}]}], "model": 7}`, `{"status": "incomplete", "output": [{"type": "reasoning"}]}`, false, 200)
 	f.Add(2, `{"input": "x", "n": 99999999999}`, "data: {\"type\": \"response.failed\", \"response\": {\"error\": {\"message\": \"\xff\"}}}\n\n", true, 200)
+	f.Add(3, `{"system": [{"type": "text", "text": "s"}], "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "new"}], "is_error": 1}, {"type": "image"}]}, {"role": "assistant", "content": [{"type": "thinking"}, {"type": "tool_use", "id": "t", "input": "x"}]}], "tools": [{"name": "f", "input_schema": {}}], "metadata": {"user_id": "{\"session_id\": \"s\"}"}}`,
+		`{"type": "message", "content": [{"type": "redacted_thinking", "data": "d"}, {"type": "text", "text": "\ud800"}, {"type": "tool_use", "id": "t", "input": {"prompt": "go"}}], "stop_reason": "tool_use", "usage": {"input_tokens": -1}}`, false, 200)
+	f.Add(3, `{"messages": [{"role": "user", "content": "hi"}]}`, "event: message_start\ndata: {\"type\": \"message_start\", \"message\": {}}\n\ndata: {\"type\": \"content_block_delta\", \"index\": 3, \"delta\": {\"type\": \"input_json_delta\", \"partial_json\": \"{\"}}\n\ndata: {\"type\": \"error\"}\n\n", true, 200)
 	f.Fuzz(func(t *testing.T, api int, asked, said string, stream bool, status int) {
 		threads, held := newThreads(16), atomic.Int64{}
 		for range 2 { // the second continues the first, if it can

@@ -106,7 +106,7 @@ func (s *stand) prompts() []trace.Span {
 func answers(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		if strings.HasPrefix(body, "data:") {
+		if strings.HasPrefix(body, "data:") || strings.HasPrefix(body, "event:") {
 			w.Header().Set("Content-Type", "text/event-stream")
 		} else {
 			w.Header().Set("Content-Type", "application/json")
