@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
+	"github.com/merit-rl/merit/internal/traces/proxy/lineage"
 )
 
 // call is a model call that passes through the proxy.
@@ -17,8 +18,9 @@ type call struct {
 	api     *dialect.API
 	whose   whose
 	span    string
-	scope   key      // the conversations that it may continue
-	secrets []string // never recorded
+	harness harness
+	scope   lineage.Key // the conversations that it may continue
+	secrets []string    // never recorded
 
 	start, first, ended time.Time // first is the time of the answer's first byte
 	status              int       // HTTP status; 0 without an answer

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/internal/traces/proxy/lineage"
 )
 
 // Promise: whatever agent and server send, a call becomes spans that a store
@@ -21,11 +23,11 @@ func FuzzRecord(f *testing.F) {
 		`{"type": "message", "content": [{"type": "redacted_thinking", "data": "d"}, {"type": "text", "text": "\ud800"}, {"type": "tool_use", "id": "t", "input": {"prompt": "go"}}], "stop_reason": "tool_use", "usage": {"input_tokens": -1}}`, false, 200)
 	f.Add(3, `{"messages": [{"role": "user", "content": "hi"}]}`, "event: message_start\ndata: {\"type\": \"message_start\", \"message\": {}}\n\ndata: {\"type\": \"content_block_delta\", \"index\": 3, \"delta\": {\"type\": \"input_json_delta\", \"partial_json\": \"{\"}}\n\ndata: {\"type\": \"error\"}\n\n", true, 200)
 	f.Fuzz(func(t *testing.T, api int, asked, said string, stream bool, status int) {
-		threads, held := newThreads(16), atomic.Int64{}
+		tree, held := lineage.New(16, func() string { return newID(16) }), atomic.Int64{}
 		for range 2 { // the second continues the first, if it can
 			c := &call{api: &apis[uint(api)%uint(len(apis))], span: "s", start: time.Unix(1, 0), ended: time.Unix(2, 0), stream: stream, status: status, memory: &held, most: 1 << 20}
 			c.request, c.answer = []byte(asked), []byte(said)
-			spans, about := threads.record(c)
+			spans, about := record(tree, c)
 			require.NoError(t, about.Check())
 			for i := range spans {
 				require.NoError(t, spans[i].Check())

@@ -25,6 +25,7 @@ type Proxy struct {
 	options Options
 	add     map[string]json.RawMessage
 	forward *httputil.ReverseProxy
+	roots   roots
 	*recorder
 }
 
@@ -52,12 +53,12 @@ type calls struct{} // key in a request's context
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secrets := secretsOf(r, p.options.Key)
-	whose, path := p.whose(r, secrets)
+	whose, harness, path := p.whose(r, secrets)
 	api := apiOf(r.Method, path)
 	out := r.Clone(r.Context())
 	out.URL.Path, out.URL.RawPath = path, ""
 	if api != nil {
-		c := &call{api: api, whose: whose, span: newID(8), start: time.Now(), memory: &p.held, budget: p.options.Memory, most: p.options.Body}
+		c := &call{api: api, whose: whose, harness: harness, span: newID(8), start: time.Now(), memory: &p.held, budget: p.options.Memory, most: p.options.Body}
 		c.scope, c.secrets = scopeOf(r, whose.agent), secrets
 		if err := p.read(out, c); err != nil {
 			c.release()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/traces/proxy/lineage"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/internal/traces/trace/outbox"
 	"github.com/merit-rl/merit/internal/traces/trace/tally"
@@ -29,17 +30,17 @@ type Stats struct {
 // recorder converts calls to spans in the order in which they ended, on a separate
 // goroutine.
 type recorder struct {
-	sink    trace.Sink
-	queue   *outbox.Queue[*call]
-	threads *threads
-	cut     tally.Tally
+	sink  trace.Sink
+	queue *outbox.Queue[*call]
+	tree  *lineage.Tree
+	cut   tally.Tally
 
 	held, waiting            atomic.Int64
 	recorded, passed, failed atomic.Uint64
 }
 
 func newRecorder(o Options) *recorder {
-	r := &recorder{sink: o.Sink, threads: newThreads(maxThreads)}
+	r := &recorder{sink: o.Sink, tree: lineage.New(lineage.Most, func() string { return newID(16) })}
 	r.cut.Log, r.cut.Message = o.Log, "calls were recorded without a body"
 	r.queue = outbox.New(outbox.Options{
 		Queue: o.Queue, Patience: o.Patience, Log: o.Log, Lost: "calls were not recorded; the agents received their answers",
@@ -136,7 +137,7 @@ func (b *batch) add(r *recorder, c *call) {
 		c.release()
 	}()
 	b.bytes += c.held
-	spans, about := r.threads.record(c)
+	spans, about := record(r.tree, c)
 	if c.partly != "" {
 		r.cut.Add(1, c.partly, "trace", about.Trace, "span", c.span)
 	}

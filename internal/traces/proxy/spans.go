@@ -13,66 +13,87 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
+	"github.com/merit-rl/merit/internal/traces/proxy/lineage"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // record returns the spans of a call, the model's first, and what is known about its
 // trace. Only the recorder calls it.
-func (t *threads) record(c *call) ([]trace.Span, trace.About) {
+func record(tree *lineage.Tree, c *call) ([]trace.Span, trace.About) {
 	request, secret := c.without(c.request)
 	q, problem := c.api.Request(bytes.ToValidUTF8(request, replacement))
 	a, complete := c.said()
 	if secret {
 		a.Prompt = nil // its tokens could reveal the secret
 	}
-	id, keys := t.traceOf(c, &q)
-	prompts := c.prompts(id, &q, &a)
+	asked := c.lineage(&q)
+	place := tree.Place(asked)
+	prompts := c.prompts(place.Trace, &q, &a)
 	main := &prompts[0]
+	for i := range prompts {
+		c.branch(&prompts[i], &place)
+	}
 	c.settle(main, &a, complete, problem)
 	for i := range prompts[1:] {
 		prompts[i+1].Status, prompts[i+1].Error = main.Status, main.Error
 	}
-	t.visited(id, keys, main.Prompt.Answer)
-	if a.ID != "" {
-		t.replies.set(a.ID, id)
+	spans := append(prompts, c.results(place.Trace, tree.Results(&place, main.Prompt.Messages))...)
+	tree.Answered(asked, &place, main.Prompt.Answer, a.ID, main.End)
+	spans = append(spans, c.thoughts(place.Trace, main.Name, &a)...)
+	for i := range spans {
+		fit(&spans[i])
 	}
-	spans := append(prompts, t.results(c, id, main.Prompt.Messages)...)
+	return spans, c.about(place.Trace, main)
+}
+
+// lineage returns what decides the place of the call.
+func (c *call) lineage(q *dialect.Request) *lineage.Call {
+	l := &lineage.Call{
+		Span: c.span, Trace: cmp.Or(c.whose.trace, identifier(q.Session)), Agent: c.harness.agent, Boss: c.harness.boss, Compact: c.harness.compacted,
+		Previous: q.Previous, Scope: c.scope, Tools: q.Tools,
+	}
+	if len(q.Prompts) == 1 {
+		l.Messages = q.Prompts[0]
+	}
+	return l
+}
+
+// branch notes the branch of a span. Attributes say what a parent alone does not.
+func (c *call) branch(s *trace.Span, p *lineage.Place) {
+	s.Parent = cmp.Or(c.whose.parent, p.Parent)
+	if p.Branch != "" {
+		s.Attributes[trace.AttributeBranch], s.Attributes["branch_kind"] = trace.JSON(p.Branch), trace.JSON(p.Kind)
+	}
+	for name, value := range map[string]string{"subagent": c.harness.agent, "subagent_type": c.harness.kind, "request_class": c.harness.class} {
+		if value != "" {
+			s.Attributes[name] = trace.JSON(value)
+		}
+	}
+}
+
+// results returns the spans of results of tools.
+func (c *call) results(id string, results []lineage.Result) (spans []trace.Span) {
+	for _, r := range results {
+		s := c.spanOf(id, r.Asked.Span+"-"+short(r.ID), trace.KindTool, r.Asked.Function.Name)
+		s.Parent, s.Start = r.Asked.Span, r.Asked.Since
+		s.End = later(s.Start, c.start)
+		s.Tool = &trace.Tool{CallID: r.ID, Arguments: r.Asked.Function.Arguments, Result: r.Text}
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+// thoughts returns the spans of what the model thought, one for each choice.
+func (c *call) thoughts(id, name string, a *dialect.Answer) (spans []trace.Span) {
 	for i := range a.Choices {
 		if thoughts := string(a.Choices[i].Thoughts); thoughts != "" {
-			s := c.spanOf(id, c.span+"-thoughts"+numbered(i), trace.KindReasoning, main.Name)
+			s := c.spanOf(id, c.span+"-thoughts"+numbered(i), trace.KindReasoning, name)
 			s.Parent, s.Text, s.Start = c.span, thoughts, later(c.start, c.first)
 			s.End = later(s.Start, c.ended)
 			spans = append(spans, s)
 		}
 	}
-	if answer := main.Prompt.Answer; answer != nil {
-		for _, asked := range answer.ToolCalls {
-			t.tools.set(id+"\x00"+asked.ID, pending{asked, c.span, main.End})
-		}
-	}
-	for i := range spans {
-		fit(&spans[i])
-	}
-	return spans, c.about(id, main)
-}
-
-// traceOf returns the trace of a call: the one that it names, else that of the
-// conversation that it continues, else a new one.
-func (t *threads) traceOf(c *call, q *dialect.Request) (string, []key) {
-	var keys []key
-	if len(q.Prompts) == 1 {
-		keys = chain(c.scope, q.Prompts[0])
-	}
-	if c.whose.trace != "" {
-		return c.whose.trace, keys
-	}
-	if id, ok := t.replies.get(q.Previous); ok && q.Previous != "" {
-		return id, keys
-	}
-	if id := t.join(keys); id != "" {
-		return id, keys
-	}
-	return newID(16), keys
+	return spans
 }
 
 var replacement = []byte("\uFFFD")
@@ -123,7 +144,6 @@ func (c *call) prompts(id string, q *dialect.Request, a *dialect.Answer) []trace
 	spans := make([]trace.Span, max(len(q.Prompts), 1))
 	for i := range spans {
 		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, cmp.Or(q.Model, a.Model, c.api.Path))
-		s.Parent = c.whose.parent
 		s.Prompt = &trace.Prompt{Model: cmp.Or(a.Model, q.Model), Messages: []rl.Message{}, Tools: q.Tools}
 		if len(q.Settings) > 0 {
 			s.Prompt.Settings = settings

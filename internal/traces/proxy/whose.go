@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/proxy/lineage"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -32,9 +33,9 @@ type whose struct {
 }
 
 // whose reads headers, then the path (/t/TRACE/a/AGENT/task/TASK/v1/…, where each pair
-// is optional), then W3C's traceparent. It returns the identity, with secrets
+// is optional), then the session of a harness, then W3C's traceparent. It returns the identity, with secrets
 // redacted, and the path without these pairs.
-func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
+func (p *Proxy) whose(r *http.Request, secrets []string) (whose, harness, string) {
 	said, path := pairs(r.URL)
 	blank := func(text string) string {
 		for _, secret := range secrets {
@@ -49,6 +50,10 @@ func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 		task:   cmp.Or(header(HeaderTask), blank(said["task"]), p.options.Task),
 		parent: header(HeaderParent),
 	}
+	h := harnessOf(header)
+	if w.trace == "" {
+		w.trace = p.roots.trace(h)
+	}
 	if m := traceparent.FindStringSubmatch(r.Header.Get("Traceparent")); m != nil && (w.trace == "" || w.trace == m[1]) {
 		w.trace, w.parent = m[1], cmp.Or(w.parent, m[2])
 	}
@@ -59,7 +64,7 @@ func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 			w.metadata, w.wrong = nil, HeaderMetadata+" is not a JSON object of at most 256 entries"
 		}
 	}
-	return w, path
+	return w, h, path
 }
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
@@ -106,9 +111,9 @@ func newID(n int) string {
 
 // scopeOf returns a key that separates the conversations of different agents and API
 // keys. It is never stored.
-func scopeOf(r *http.Request, agent string) key {
+func scopeOf(r *http.Request, agent string) lineage.Key {
 	sum := sha256.Sum256([]byte(agent + "\x00" + r.Header.Get("Authorization") + "\x00" + r.Header.Get("X-Api-Key")))
-	return key(sum[:16])
+	return lineage.Key(sum[:16])
 }
 
 // secretsOf returns the credentials of a request. Shorter values are placeholders for

@@ -18,7 +18,7 @@ const (
 
 // Trajectory returns the trace as rewards read it: one conversation with a step for each
 // answered model call, in the order of their starts. It adds the messages of a call that
-// go beyond the same agent's previous call, then the answer, then the results of its tools
+// go beyond the same agent's previous call in its branch, then the answer, then the results of its tools
 // that no call contains; it adds a rewritten history whole. With several agents, messages of an assistant have the agent's name. A step's
 // info holds the span's id, name and times, and the agent. If no answered call was
 // recorded, the steps are the tools that were run, and what agents answered or
@@ -26,7 +26,7 @@ const (
 func (t *Trace) Trajectory() *rl.Trajectory {
 	out := &rl.Trajectory{ID: t.ID, Task: t.Task, Group: t.group(), GroundTruth: t.Metadata[MetaGroundTruth], StopReason: rl.StopTerminated}
 	agents := t.Agents()
-	before := map[string][]rl.Message{} // the conversation of an agent's last call
+	before := map[string][]rl.Message{} // the conversation of the last call of an agent in a branch, and of each call
 	tokens := map[string][]int32{}
 	var others []Span
 	ran := t.ran()
@@ -41,10 +41,15 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 		if s.Prompt.Answer == nil {
 			continue
 		}
-		out.Messages = append(out.Messages, Added(before[s.Agent], s.Prompt.Messages)...)
+		at := s.conversation()
+		if _, known := before[at]; !known {
+			before[at], tokens[at] = before["\x00"+s.Parent], tokens["\x00"+s.Parent]
+		}
+		out.Messages = append(out.Messages, Added(before[at], s.Prompt.Messages)...)
 		step := s.step(len(out.Steps), len(out.Messages), tokens)
 		answer := *s.Prompt.Answer
-		before[s.Agent] = append(slices.Clip(s.Prompt.Messages), answer)
+		before[at] = append(slices.Clip(s.Prompt.Messages), answer)
+		before["\x00"+s.ID], tokens["\x00"+s.ID] = before[at], tokens[at]
 		if len(agents) > 1 && answer.Name == "" {
 			answer.Name = s.Agent
 		}
@@ -62,8 +67,15 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 	return out
 }
 
+// AttributeBranch is the attribute with the branch of a trace that a call is part of: the
+// id of the branch's first span. Calls of the trunk have none.
+const AttributeBranch = "branch"
+
+// conversation names the agent and the branch of a call.
+func (s *Span) conversation() string { return s.Agent + "\x00" + string(s.Attributes[AttributeBranch]) }
+
 // step returns the call as a step whose answer is message number at. tokens holds the
-// token sequence of each agent so far.
+// token sequence of each conversation so far.
 func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
 	p := s.Prompt
 	step := rl.Step{
@@ -81,8 +93,8 @@ func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
 		}
 	}
 	if len(p.PromptTokens) > 0 && len(step.Tokens) > 0 && len(step.Tokens) == len(p.Tokens) {
-		step.Prompt = rl.NewPrompt(tokens[s.Agent], p.PromptTokens)
-		tokens[s.Agent] = step.Prompt.Sequence(tokens[s.Agent], step.Tokens)
+		step.Prompt = rl.NewPrompt(tokens[s.conversation()], p.PromptTokens)
+		tokens[s.conversation()] = step.Prompt.Sequence(tokens[s.conversation()], step.Tokens)
 	} else {
 		step.Tokens = nil
 	}
