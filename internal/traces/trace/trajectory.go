@@ -43,13 +43,13 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 		}
 		at := s.conversation()
 		if _, known := before[at]; !known {
-			before[at], tokens[at] = before["\x00"+s.Parent], tokens["\x00"+s.Parent]
+			before[at] = before["\x00"+s.Parent]
 		}
 		out.Messages = append(out.Messages, Added(before[at], s.Prompt.Messages)...)
 		step := s.step(len(out.Steps), len(out.Messages), tokens)
 		answer := *s.Prompt.Answer
 		before[at] = append(slices.Clip(s.Prompt.Messages), answer)
-		before["\x00"+s.ID], tokens["\x00"+s.ID] = before[at], tokens[at]
+		before["\x00"+s.ID] = before[at]
 		if len(agents) > 1 && answer.Name == "" {
 			answer.Name = s.Agent
 		}
@@ -75,7 +75,7 @@ const AttributeBranch = "branch"
 func (s *Span) conversation() string { return s.Agent + "\x00" + string(s.Attributes[AttributeBranch]) }
 
 // step returns the call as a step whose answer is message number at. tokens holds the
-// token sequence of each conversation so far.
+// token sequence of each agent so far.
 func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
 	p := s.Prompt
 	step := rl.Step{
@@ -93,8 +93,8 @@ func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
 		}
 	}
 	if len(p.PromptTokens) > 0 && len(step.Tokens) > 0 && len(step.Tokens) == len(p.Tokens) {
-		step.Prompt = rl.NewPrompt(tokens[s.conversation()], p.PromptTokens)
-		tokens[s.conversation()] = step.Prompt.Sequence(tokens[s.conversation()], step.Tokens)
+		step.Prompt = rl.NewPrompt(tokens[s.Agent], p.PromptTokens)
+		tokens[s.Agent] = step.Prompt.Sequence(tokens[s.Agent], step.Tokens)
 	} else {
 		step.Tokens = nil
 	}
