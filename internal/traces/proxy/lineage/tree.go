@@ -2,6 +2,7 @@ package lineage
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -205,7 +206,11 @@ func (t *Tree) Answered(c *Call, p *Place, answer *rl.Message, id string, end ti
 		a := &Asked{ToolCall: call, Span: c.Span, Since: end, from: p.branch, open: true}
 		t.tools.set(p.branch.at(call.ID), a)
 		for _, text := range texts(call.Function.Arguments) {
-			add(&t.spawns, c.Scope.With("spawn", text), a)
+			key := c.Scope.With("spawn", text)
+			there, _ := t.spawns.get(key)
+			there = slices.DeleteFunc(there, func(a *Asked) bool { return !a.open })
+			t.spawns.set(key, there)
+			add(&t.spawns, key, a)
 		}
 	}
 }
@@ -214,13 +219,12 @@ func (t *Tree) Answered(c *Call, p *Place, answer *rl.Message, id string, end ti
 // id.
 func (b *branch) at(call string) string { return b.trace + "\x00" + b.id + "\x00" + call }
 
-// add remembers one more value of a key, up to the number of identical conversations
-// that is likely.
+// add remembers one more value of a key, and forgets the oldest beyond the number of
+// identical conversations that is likely.
 func add[V any](m *memory[Key, []V], k Key, v V) {
 	const most = 64
-	if there, _ := m.get(k); len(there) < most {
-		m.set(k, append(there, v))
-	}
+	there, _ := m.get(k)
+	m.set(k, append(there[max(0, len(there)+1-most):], v))
 }
 
 // Result is the result of a call of a tool.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // session is a small model of an agent's harness: it takes turns, calls tools side by side,
@@ -25,6 +26,8 @@ type session struct {
 	open  []*talk
 	turns int // that are left
 	n     int
+	again bool // it sent its very first request again
+	alike bool // one of its sub-agents began with the words of another session's
 }
 
 // talk is a conversation of a session.
@@ -103,6 +106,10 @@ func (s *session) answer(k *talk, c *Call) *rl.Message {
 		}
 	case what < 9 && k.boss == nil: // a sub-agent
 		prompt, id := "look for "+s.words(8), fmt.Sprint("call", s.n)
+		if s.rng.IntN(8) == 0 { // parallel attempts at one task may use the same words
+			prompt = "look for what every attempt looks for"
+			s.alike = true
+		}
 		arguments, _ := json.Marshal(map[string]string{"description": "look", "prompt": prompt})
 		m.ToolCalls = []rl.ToolCall{{ID: id, Function: rl.FunctionCall{Name: "task", Arguments: string(arguments)}}}
 		k.messages[len(k.messages)-1] = *m
@@ -115,6 +122,7 @@ func (s *session) answer(k *talk, c *Call) *rl.Message {
 		k.kind, k.parent, k.compact = Compaction, c.Span, true
 	case what < 12: // the same again
 		k.messages, k.kind, k.parent = before, Retry, ""
+		s.again = s.again || k.boss == nil && len(before) == 2
 	case what < 13 && len(before) > 5: // an early message is changed
 		k.messages[3].Content, k.kind, k.parent = rl.Text("changed "+s.words(4)), Edit, c.Span
 	case k.boss != nil && what > 16: // the sub-agent has ended
@@ -139,11 +147,11 @@ func TestRandomSessions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	traces, calls := 0, 0
 	tree := New(Most, func() string { traces++; return fmt.Sprint("trace-", traces) })
+	spans := map[string][]trace.Span{}
 	owner, placed, of := map[string]int{}, map[string]Place{}, map[int]map[string]bool{}
 	type count struct{ right, all int }
 	counts := map[string]*count{}
-	tally := func(what string, named, right bool) {
-		what = fmt.Sprintf("%s, headers %v", what, named)
+	tally := func(what string, right bool) {
 		if counts[what] == nil {
 			counts[what] = &count{}
 		}
@@ -162,7 +170,20 @@ func TestRandomSessions(t *testing.T) {
 		s := running[i]
 		k, c := s.next()
 		if c == nil {
-			tally("whole", s.named, len(of[s.id]) == 1)
+			switch whole := len(of[s.id]) == 1; {
+			case s.named:
+				tally("whole, by headers", whole)
+			case s.again:
+				tally("whole, though the first request was sent again", whole)
+			case s.alike:
+				tally("whole, though sub-agents began alike", whole)
+			default:
+				tally("whole", whole)
+			}
+			for id := range of[s.id] {
+				once(t, id, spans[id])
+				delete(spans, id)
+			}
 			running = slices.Delete(running, i, i+1)
 			continue
 		}
@@ -184,11 +205,54 @@ func TestRandomSessions(t *testing.T) {
 		}
 		of[s.id][p.Trace] = true
 		if kind == Subagent || kind == Compaction {
-			tally(string(kind), s.named, p.Kind == kind && p.Parent == parent && p.Branch == c.Span)
+			what := string(kind)
+			if s.named {
+				what += ", by headers"
+			} else if strings.Contains(c.Messages[1].Content.Text(), "every attempt") {
+				what += ", though others began alike"
+			}
+			tally(what, p.Kind == kind && p.Parent == parent && p.Branch == c.Span)
 		}
+		spans[p.Trace] = append(spans[p.Trace], span(calls, c, &p, m))
 	}
 	for what, c := range counts {
-		t.Logf("%-32s %6d of %6d (%.2f %%)", what, c.right, c.all, 100*float64(c.right)/float64(c.all))
+		t.Logf("%-50s %6d of %6d (%.2f %%)", what, c.right, c.all, 100*float64(c.right)/float64(c.all))
+		if !strings.Contains(what, "though") {
+			require.GreaterOrEqual(t, float64(c.right), 0.999*float64(c.all), what)
+		}
 	}
 	t.Logf("%d sessions, %d calls", all, calls)
+}
+
+// span returns a call as it is recorded: it sampled one token, whose id is its number.
+func span(n int, c *Call, p *Place, answer *rl.Message) trace.Span {
+	id := int32(n)
+	s := trace.Span{Trace: p.Trace, ID: c.Span, Parent: p.Parent, Kind: trace.KindPrompt, Name: "m", Status: trace.StatusOK, Attributes: map[string]json.RawMessage{}}
+	s.Start = time.Unix(int64(n), 0)
+	s.End = s.Start
+	s.Prompt = &trace.Prompt{Messages: c.Messages, Answer: answer, PromptTokens: []int32{0}, Tokens: []trace.Token{{ID: &id}}}
+	if p.Branch != "" {
+		s.Attributes[trace.AttributeBranch] = trace.JSON(p.Branch)
+	}
+	return s
+}
+
+// once checks that each sampled token of a trace is in one step of its trajectory, with its
+// own message, and that each parent is a span of the trace.
+func once(t *testing.T, id string, spans []trace.Span) {
+	x := trace.Trace{Head: trace.Head{ID: id}, All: spans}
+	told := x.Trajectory()
+	require.Len(t, told.Steps, len(spans))
+	tokens, ids := map[int32]bool{}, map[string]bool{"": true}
+	for i := range spans {
+		ids[spans[i].ID] = true
+	}
+	for i, step := range told.Steps {
+		require.Len(t, step.Tokens, 1)
+		require.False(t, tokens[step.Tokens[0].ID], "a token is in two places")
+		tokens[step.Tokens[0].ID] = true
+		require.Equal(t, *spans[i].Prompt.Tokens[0].ID, step.Tokens[0].ID)
+		require.True(t, trace.Same(*spans[i].Prompt.Answer, told.Messages[step.MessageCount]))
+		require.True(t, ids[spans[i].Parent], "the parent is in another trace")
+	}
 }
