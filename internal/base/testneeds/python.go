@@ -64,15 +64,17 @@ func PluginPython(t testing.TB, modules ...string) string {
 	return pythonOf(t, PluginVariable, modules)
 }
 
-// AgentVariable is the environment variable that names the Python with an agent
-// library and its instrumentation: smolagents, OpenInference and OpenTelemetry.
+// AgentVariable is the environment variable that names the Python with agent libraries and
+// their instrumentation: smolagents, OpenInference and OpenTelemetry, and anthropic.
 const AgentVariable = "MERIT_AGENT_PYTHON"
 
-// AgentPython returns a Python that runs agents written with smolagents and
-// instruments them: the one of AgentVariable, else python3.
-func AgentPython(t testing.TB) string {
+// AgentPython returns a Python that runs agents written with these modules, or, without
+// any, one that runs and instruments agents of smolagents: the one of AgentVariable, else
+// python3.
+func AgentPython(t testing.TB, modules ...string) string {
 	t.Helper()
-	return pythonOf(t, AgentVariable, []string{
-		"smolagents", "openai", "openinference.instrumentation.smolagents", "opentelemetry.distro", "opentelemetry.exporter.otlp.proto.http",
-	})
+	if len(modules) == 0 {
+		modules = []string{"smolagents", "openai", "openinference.instrumentation.smolagents", "opentelemetry.distro", "opentelemetry.exporter.otlp.proto.http"}
+	}
+	return pythonOf(t, AgentVariable, modules)
 }
