@@ -27,18 +27,19 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "proxy",
 		Short: "Record the calls that agents send to a model",
-		Long: `Proxy records calls between agents and an OpenAI-compatible server. To record an agent, set
-its base URL to the proxy's; the agent needs no other change. The proxy forwards answers
-unchanged, and a slow store never delays a call.
+		Long: `Proxy records calls between agents and a server with OpenAI's or Anthropic's API. To record
+an agent, set its base URL to the proxy's; the agent needs no other change. The proxy forwards
+answers unchanged, and a slow store never delays a call.
 
 An agent may say to which trace a call belongs: with the headers X-Merit-Trace,
 X-Merit-Agent, X-Merit-Task, X-Merit-Parent and X-Merit-Metadata, in its base URL
 (http://127.0.0.1:8710/t/TRACE/a/AGENT/task/TASK/v1), or with W3C's traceparent. The proxy
-joins other calls if one continues the conversation of another.
+also reads the sessions that Claude Code, Codex and opencode send. It joins other calls if one
+continues the conversation of another. Sub-agents and compactions are branches of a trace.
 
 SIGTERM and Ctrl-C let open calls finish and record them; a second signal stops the proxy
 at once. GET /-/stats counts what was recorded.`,
-		Example: "  merit traces proxy --upstream http://127.0.0.1:8080/v1\n  merit traces proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
+		Example: "  merit traces proxy --upstream http://127.0.0.1:8080/v1\n  merit traces proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db\n  merit traces proxy --upstream https://api.anthropic.com --upstream-key-env ANTHROPIC_API_KEY",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
