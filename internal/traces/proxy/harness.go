@@ -37,7 +37,7 @@ func harnessOf(header func(name string) string) (h harness) {
 	}
 	h.session, h.parent = identifier(h.session), identifier(h.parent)
 	if h.parent != "" {
-		h.agent = h.session
+		h.agent, h.boss = h.session, h.parent
 	}
 	return h
 }
