@@ -235,3 +235,26 @@ func joined(outer, inner string) string {
 	}
 	return outer + "." + inner
 }
+
+// Short returns a JSON value without spaces between its parts and with the shortest
+// escapes, or text unchanged if it is not JSON.
+func Short(text string) string {
+	value := jsontext.Value(text)
+	if len(value) == 0 || value.Format(lenientText) != nil {
+		return text
+	}
+	return string(value)
+}
+
+// Canonical returns one form of all equal JSON values (RFC 8785), or text unchanged if it
+// is not JSON. Numbers become float64.
+func Canonical(text string) string {
+	value := jsontext.Value(text)
+	if len(value) == 0 || value.Canonicalize(lenientText) != nil {
+		return text
+	}
+	return string(value)
+}
+
+// lenientText accepts what Unmarshal accepts.
+var lenientText = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))

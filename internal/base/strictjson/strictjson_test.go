@@ -72,3 +72,15 @@ func FuzzUnmarshal(f *testing.F) {
 		require.Equal(t, loose, strict)
 	})
 }
+
+// Promise: values that are equal get one text, and what is not JSON stays unchanged.
+func TestShortAndCanonical(t *testing.T) {
+	for text, want := range map[string][2]string{
+		`{"b": [1, 2.0], "a": "\u00e4\/"}`: {`{"b":[1,2.0],"a":"ä/"}`, `{"a":"ä/","b":[1,2]}`},
+		`{"a": 1`:                          {`{"a": 1`, `{"a": 1`},
+		``:                                 {``, ``},
+		"\xff":                             {"\xff", "\xff"},
+	} {
+		require.Equal(t, want, [2]string{Short(text), Canonical(text)}, text)
+	}
+}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// harness is what a harness of coding agents says about a call in headers of its own.
+// harness is what a harness of coding agents says about a call in its own headers.
 type harness struct {
 	session   string // of the whole task
 	parent    string // the session that began this one, of harnesses in which each agent has a session

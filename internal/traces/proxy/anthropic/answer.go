@@ -35,7 +35,7 @@ type usage struct {
 	Wrote  *int64 `json:"cache_creation_input_tokens"`
 }
 
-// finishes are the reasons to stop in OpenAI's words. Others stay as they are.
+// finishes are the reasons to stop in OpenAI's words. Others stay unchanged.
 var finishes = map[string]string{
 	"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length", "model_context_window_exceeded": "length",
 }

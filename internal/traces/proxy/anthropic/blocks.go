@@ -3,8 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
@@ -92,17 +90,13 @@ func (b *block) call() rl.ToolCall {
 	return rl.ToolCall{ID: b.ID, Type: "function", Function: rl.FunctionCall{Name: b.Name, Arguments: compact(b.Input)}}
 }
 
-// compact returns JSON without spaces between its parts and with the shortest escapes, so
-// that what a model wrote equals what a client sends back.
+// compact returns the arguments of a tool in one spelling, so that what a model wrote
+// equals what a client sends back.
 func compact(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "{}"
 	}
-	value := jsontext.Value(append(json.RawMessage(nil), raw...))
-	if value.Format(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
-		return string(raw)
-	}
-	return string(value)
+	return strictjson.Short(string(raw))
 }
 
 // spoken are the blocks of an assistant's message, sorted by what becomes of them.

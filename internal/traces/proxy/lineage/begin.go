@@ -103,7 +103,7 @@ const (
 )
 
 // spawned returns the open call of a tool that has the first message of a call among its
-// arguments, if all such calls are of one trace.
+// arguments, if all such calls belong to one trace.
 func (t *Tree) spawned(c *Call) *Asked {
 	var all []*Asked
 	for _, text := range first(c.Messages) {

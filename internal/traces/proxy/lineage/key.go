@@ -1,13 +1,10 @@
 package lineage
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -84,12 +81,12 @@ func input(m *rl.Message) (text string, others []string) {
 	return b.String(), others
 }
 
-// canonical returns one form of equal JSON values: clients write what a model wrote in
-// another order and with other spaces. Other texts stay as they are.
+// canonical returns one form of equal objects: clients write what a model wrote in another
+// order and with other spaces. It leaves other texts unchanged.
 func canonical(text string) string {
-	value := jsontext.Value(bytes.TrimSpace([]byte(text)))
-	if len(value) == 0 || value[0] != '{' || value.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
 		return text
 	}
-	return string(value)
+	return strictjson.Canonical(text)
 }
