@@ -81,6 +81,6 @@ func TestShortAndCanonical(t *testing.T) {
 		``:                                 {``, ``},
 		"\xff":                             {"\xff", "\xff"},
 	} {
-		require.Equal(t, want, [2]string{Short(text), Canonical(text)}, text)
+		require.Equal(t, want, [2]string{strictjson.Short(text), strictjson.Canonical(text)}, text)
 	}
 }
