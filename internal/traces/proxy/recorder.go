@@ -25,6 +25,10 @@ type Stats struct {
 
 	Cut     uint64            `json:"cut"`               // recorded without a body that exceeded the limit
 	Reasons map[string]uint64 `json:"reasons,omitempty"` // of lost and cut calls
+
+	// Unknown counts the parts of messages of types that Merit does not know, by type. They
+	// are recorded unchanged.
+	Unknown map[string]uint64 `json:"unknown_blocks,omitempty"`
 }
 
 // recorder converts calls to spans in the order in which they ended, on a separate
