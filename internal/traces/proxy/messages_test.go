@@ -117,6 +117,7 @@ func TestMessages(t *testing.T) {
 			}
 			require.Equal(t, "I do not know", s.sink.of(trace.KindReasoning)[0].Text)
 			require.Equal(t, trace.StatusOpen, s.sink.about[span.Trace].Status)
+			require.Equal(t, map[string]uint64{"hologram": 1}, s.proxy.Stats().Unknown)
 			stored, err := json.Marshal(s.sink.spans)
 			require.NoError(t, err)
 			require.NotContains(t, string(stored), "sk-ant-0123456789abcdef")

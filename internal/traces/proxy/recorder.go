@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/proxy/dialect"
 	"github.com/merit-rl/merit/internal/traces/proxy/lineage"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/internal/traces/trace/outbox"
@@ -34,10 +36,11 @@ type Stats struct {
 // recorder converts calls to spans in the order in which they ended, on a separate
 // goroutine.
 type recorder struct {
-	sink  trace.Sink
-	queue *outbox.Queue[*call]
-	tree  *lineage.Tree
-	cut   tally.Tally
+	sink    trace.Sink
+	queue   *outbox.Queue[*call]
+	tree    *lineage.Tree
+	cut     tally.Tally
+	unknown tally.Tally
 
 	held, waiting            atomic.Int64
 	recorded, passed, failed atomic.Uint64
@@ -46,6 +49,7 @@ type recorder struct {
 func newRecorder(o Options) *recorder {
 	r := &recorder{sink: o.Sink, tree: lineage.New(lineage.Most, func() string { return newID(16) })}
 	r.cut.Log, r.cut.Message = o.Log, "calls were recorded without a body"
+	r.unknown.Log, r.unknown.Message = o.Log, "messages have parts of an unknown type, which are kept unchanged"
 	r.queue = outbox.New(outbox.Options{
 		Queue: o.Queue, Patience: o.Patience, Log: o.Log, Lost: "calls were not recorded; the agents received their answers",
 		Closed: "the proxy was closed before the call ended", Full: "the queue is full because the store is too slow",
@@ -58,7 +62,7 @@ func (r *recorder) Stats() Stats {
 	s := Stats{Recorded: r.recorded.Load(), Waiting: r.waiting.Load(), Passed: r.passed.Load(), Failed: r.failed.Load()}
 	s.Lost, s.Reason = r.queue.Lost()
 	s.Cut, _ = r.cut.Count()
-	s.Reasons = r.queue.Reasons()
+	s.Reasons, s.Unknown = r.queue.Reasons(), r.unknown.Reasons()
 	for why, n := range r.cut.Reasons() {
 		if s.Reasons == nil {
 			s.Reasons = map[string]uint64{}
@@ -144,6 +148,11 @@ func (b *batch) add(r *recorder, c *call) {
 	spans, about := record(r.tree, c)
 	if c.partly != "" {
 		r.cut.Add(1, c.partly, "trace", about.Trace, "span", c.span)
+	}
+	var unknown dialect.Unknown
+	_ = strictjson.Unmarshal(spans[0].Attributes["unknown_blocks"], &unknown) // none without it
+	for kind, n := range unknown {
+		r.unknown.Add(uint64(n), kind, "trace", about.Trace, "span", c.span)
 	}
 	if spans[0].Status == trace.StatusError {
 		r.failed.Add(1)

@@ -48,8 +48,12 @@ func record(tree *lineage.Tree, c *call) ([]trace.Span, trace.About) {
 
 // lineage returns what decides the place of the call.
 func (c *call) lineage(q *dialect.Request) *lineage.Call {
+	session := identifier(q.Session)
+	if len(session) < leastSession {
+		session = ""
+	}
 	l := &lineage.Call{
-		Span: c.span, Trace: cmp.Or(c.whose.trace, identifier(q.Session)), Agent: c.harness.agent, Boss: c.harness.boss, Compact: c.harness.compacted,
+		Span: c.span, Trace: cmp.Or(c.whose.trace, session), Agent: c.harness.agent, Boss: c.harness.boss, Compact: c.harness.compacted,
 		Previous: q.Previous, Scope: c.scope, Tools: q.Tools,
 	}
 	if len(q.Prompts) == 1 {
