@@ -108,12 +108,12 @@ func (r *tools) results(t *Trace, i int) (out []rl.Message) {
 	return out
 }
 
-// repeats reports whether the agent's next call after call i contains a result as text:
+// repeats reports whether the agent's next call after call i in its branch contains a result as text:
 // some agents return results as messages of the user, without the call's id.
 func (t *Trace) repeats(i int, result string) bool {
 	for j := i + 1; j < len(t.All) && result != ""; j++ {
 		s := &t.All[j]
-		if s.Kind == KindPrompt && s.Agent == t.All[i].Agent {
+		if s.Kind == KindPrompt && s.conversation() == t.All[i].conversation() {
 			return slices.ContainsFunc(Added(t.All[i].Prompt.Messages, s.Prompt.Messages), func(m rl.Message) bool {
 				return (m.Role == rl.RoleTool || m.Role == rl.RoleUser) && strings.Contains(m.Content.Text(), result)
 			})

@@ -26,7 +26,7 @@ const (
 func (t *Trace) Trajectory() *rl.Trajectory {
 	out := &rl.Trajectory{ID: t.ID, Task: t.Task, Group: t.group(), GroundTruth: t.Metadata[MetaGroundTruth], StopReason: rl.StopTerminated}
 	agents := t.Agents()
-	before := map[string][]rl.Message{} // the conversation of the last call of an agent in a branch, and of each call
+	var before Histories
 	tokens := map[string][]int32{}
 	var others []Span
 	ran := t.ran()
@@ -41,15 +41,10 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 		if s.Prompt.Answer == nil {
 			continue
 		}
-		at := s.conversation()
-		if _, known := before[at]; !known {
-			before[at] = before["\x00"+s.Parent]
-		}
-		out.Messages = append(out.Messages, Added(before[at], s.Prompt.Messages)...)
+		out.Messages = append(out.Messages, Added(before.Before(s), s.Prompt.Messages)...)
 		step := s.step(len(out.Steps), len(out.Messages), tokens)
 		answer := *s.Prompt.Answer
-		before[at] = append(slices.Clip(s.Prompt.Messages), answer)
-		before["\x00"+s.ID] = before[at]
+		before.Add(s)
 		if len(agents) > 1 && answer.Name == "" {
 			answer.Name = s.Agent
 		}
@@ -66,13 +61,6 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 	out.Metadata = t.metadata(agents, others)
 	return out
 }
-
-// AttributeBranch is the attribute with the branch of a trace that a call is part of: the
-// id of the branch's first span. Calls of the trunk have none.
-const AttributeBranch = "branch"
-
-// conversation names the agent and the branch of a call.
-func (s *Span) conversation() string { return s.Agent + "\x00" + string(s.Attributes[AttributeBranch]) }
 
 // step returns the call as a step whose answer is message number at. tokens holds the
 // token sequence of each agent so far.

@@ -48,11 +48,11 @@ type timeline struct {
 	full  bool
 	out   strings.Builder
 	begun time.Time
-	known map[string][]rl.Message // the last call of each agent
+	known trace.Histories
 }
 
 func (l *timeline) trace(t *trace.Trace) {
-	l.begun, l.known = t.Start, map[string][]rl.Message{}
+	l.begun, l.known = t.Start, trace.Histories{}
 	fmt.Fprintf(&l.out, "%s  %s\n", l.style.Bold(t.ID), terminal.Clean(strings.Join(nonempty(t.Agent, t.Task, string(t.Status)), "  ")))
 	fmt.Fprintf(&l.out, "%s, %s, %s, %s, reward %s\n", t.Start.UTC().Format(time.RFC3339), took(t.End.Sub(t.Start)), terminal.Count(len(t.All), "span"), terminal.Count(t.Errors, "error"), number(t.Reward))
 	for _, name := range slices.Sorted(maps.Keys(t.Metadata)) {
@@ -100,6 +100,9 @@ func (l *timeline) span(s *trace.Span) {
 		l.field(string(c.Event), said)
 	}
 	l.field("text", s.Text)
+	if s.Kind == trace.KindPrompt {
+		l.field("parent", s.Parent)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
 		l.field(name, string(s.Attributes[name]))
 	}
@@ -107,7 +110,7 @@ func (l *timeline) span(s *trace.Span) {
 
 func (l *timeline) call(s *trace.Span) {
 	c := s.Prompt
-	added := trace.Added(l.known[s.Agent], c.Messages)
+	added := trace.Added(l.known.Before(s), c.Messages)
 	if left := len(c.Messages) - len(added); left > 0 {
 		l.field("…", terminal.Count(left, "earlier message"))
 	}
@@ -116,7 +119,7 @@ func (l *timeline) call(s *trace.Span) {
 	}
 	if c.Answer != nil {
 		l.message(*c.Answer)
-		l.known[s.Agent] = append(slices.Clip(c.Messages), *c.Answer)
+		l.known.Add(s)
 	}
 	if c.Usage != nil {
 		l.field("tokens", fmt.Sprintf("%d in, %d out", c.Usage.PromptTokens, c.Usage.CompletionTokens))

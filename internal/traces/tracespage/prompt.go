@@ -15,7 +15,7 @@ import (
 type Prompt struct {
 	Model    string       `json:"model,omitempty"`
 	Messages int          `json:"messages"` // total number
-	Before   int          `json:"before"`   // how many of them are in the agent's previous call, or its answer
+	Before   int          `json:"before"`   // how many of them are in the previous call of the agent in its branch, or in its answer
 	New      []Message    `json:"new"`      // the messages after Before, at most PageMessages
 	Answer   *Message     `json:"answer,omitempty"`
 	Others   []Message    `json:"others,omitempty"`
@@ -60,7 +60,7 @@ func Messages(t *trace.Trace, span string, from int) []Message {
 func (v *viewer) prompt(s *trace.Span) *Prompt {
 	p := s.Prompt
 	out := &Prompt{
-		Model: p.Model, Messages: len(p.Messages), Before: known(p.Messages, v.before[s.Agent]), Finish: p.Finish, Usage: p.Usage,
+		Model: p.Model, Messages: len(p.Messages), Before: known(p.Messages, v.before.Before(s)), Finish: p.Finish, Usage: p.Usage,
 		Settings: v.clip.maybe(string(p.Settings), "prompt.settings"), Tools: v.clip.maybe(string(p.Tools), "prompt.tools"),
 	}
 	fresh := p.Messages[out.Before:]
@@ -85,7 +85,7 @@ func (v *viewer) prompt(s *trace.Span) *Prompt {
 // remember keeps the conversation that the agent's next call may continue.
 func (v *viewer) remember(s *trace.Span) {
 	if p := s.Prompt; p != nil && p.Answer != nil {
-		v.before[s.Agent] = append(slices.Clip(p.Messages), *p.Answer)
+		v.before.Add(s)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -90,7 +89,7 @@ type Metric struct {
 func Of(t *trace.Trace, from int) Timeline {
 	from = max(0, min(from, len(t.All)))
 	end := min(from+PageSpans, len(t.All))
-	v := viewer{trace: t, depth: depths(t.All), given: map[string][]Given{}, before: map[string][]rl.Message{}}
+	v := viewer{trace: t, depth: depths(t.All), given: map[string][]Given{}}
 	out := Timeline{Trace: RowOf(&t.Head), Seconds: seconds(t.Start, t.End), From: from, Agents: v.agents(), Spans: []Line{}}
 	if end < len(t.All) {
 		out.Next = end
@@ -111,7 +110,7 @@ func Of(t *trace.Trace, from int) Timeline {
 
 // Whole returns a text of a span uncut, by the part name of the cut text.
 func Whole(t *trace.Trace, span, part string) (string, error) {
-	v := viewer{trace: t, depth: depths(t.All), given: map[string][]Given{}, before: map[string][]rl.Message{}}
+	v := viewer{trace: t, depth: depths(t.All), given: map[string][]Given{}}
 	v.clip.want = part
 	if span == "" {
 		v.entries(t.Metadata, "metadata")
@@ -135,8 +134,8 @@ type viewer struct {
 	trace  *trace.Trace
 	clip   clipper
 	depth  map[string]int
-	given  map[string][]Given      // rewards by span
-	before map[string][]rl.Message // the conversation of an agent's last call
+	given  map[string][]Given // rewards by span
+	before trace.Histories
 }
 
 func (v *viewer) line(s *trace.Span) Line {
