@@ -43,7 +43,7 @@ func record(tree *lineage.Tree, c *call) ([]trace.Span, trace.About) {
 	for i := range spans {
 		fit(&spans[i])
 	}
-	return spans, c.about(place.Trace, main)
+	return spans, c.about(&place, main)
 }
 
 // lineage returns what decides the place of the call.
@@ -247,12 +247,12 @@ func (c *call) settle(s *trace.Span, a *dialect.Answer, complete bool, problem e
 
 // about returns what the call tells about its trace. A trace is open while its last
 // answer has tool calls.
-func (c *call) about(id string, s *trace.Span) trace.About {
+func (c *call) about(p *lineage.Place, s *trace.Span) trace.About {
 	status := s.Status
-	if a := s.Prompt.Answer; status == trace.StatusOK && a != nil && len(a.ToolCalls) > 0 {
+	if a := s.Prompt.Answer; status == trace.StatusOK && (a != nil && len(a.ToolCalls) > 0 || p.Within) {
 		status = trace.StatusOpen
 	}
-	return trace.About{Trace: id, Agent: c.whose.agent, Task: c.whose.task, Status: status, Metadata: c.whose.metadata}
+	return trace.About{Trace: p.Trace, Agent: c.whose.agent, Task: c.whose.task, Status: status, Metadata: c.whose.metadata}
 }
 
 func (c *call) spanOf(traceID, id string, kind trace.Kind, name string) trace.Span {

@@ -43,6 +43,7 @@ type Place struct {
 	Branch string // id of the first span of the branch; empty for the trunk
 	Kind   Kind   // of the branch; empty for the trunk
 	Parent string // the span that the branch leaves from
+	Within bool   // a sub-agent's: what it says does not end the trace
 
 	branch *branch
 	from   *visit // the state that the call continues, if any
@@ -106,6 +107,9 @@ func (t *Tree) Place(c *Call) Place {
 	b := p.branch
 	b.last, b.messages = c.Span, len(c.Messages)
 	p.Trace, p.Branch, p.Kind, p.Parent = b.trace, b.id, b.kind, b.parent
+	for ; b != nil; b = b.left {
+		p.Within = p.Within || b.kind == Subagent
+	}
 	return p
 }
 
