@@ -246,7 +246,7 @@ func (c *call) settle(s *trace.Span, a *dialect.Answer, complete bool, problem e
 }
 
 // about returns what the call tells about its trace. A trace is open while its last
-// answer has tool calls.
+// answer has tool calls or is a sub-agent's.
 func (c *call) about(p *lineage.Place, s *trace.Span) trace.About {
 	status := s.Status
 	if a := s.Prompt.Answer; status == trace.StatusOK && (a != nil && len(a.ToolCalls) > 0 || p.Within) {
