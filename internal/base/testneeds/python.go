@@ -78,3 +78,13 @@ func AgentPython(t testing.TB, modules ...string) string {
 	}
 	return pythonOf(t, AgentVariable, modules)
 }
+
+// MCPVariable is the environment variable that names the Python with the package mcp.
+const MCPVariable = "MERIT_MCP_PYTHON"
+
+// MCPPython returns a Python with the package mcp: the one of MCPVariable, else
+// python3.
+func MCPPython(t testing.TB) string {
+	t.Helper()
+	return pythonOf(t, MCPVariable, []string{"mcp", "uvicorn"})
+}
