@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/plugins/internal/frozenlake"
 	"github.com/merit-rl/merit/plugins/internal/grid"
 	"github.com/merit-rl/merit/plugins/internal/htdag"
+	"github.com/merit-rl/merit/plugins/internal/mcp"
 	"github.com/merit-rl/merit/plugins/internal/openai"
 	"github.com/merit-rl/merit/plugins/internal/openenv"
 	"github.com/merit-rl/merit/plugins/internal/planner"
@@ -43,6 +44,7 @@ var all = map[string]shipped{
 	"frozenlake": environment(frozenlake.Definition),
 	"grid":       environment(grid.Definition),
 	"htdag":      environment(htdag.Definition),
+	"mcp":        environment(mcp.Definition),
 	"openai":     policy(openai.Definition),
 	"openenv":    environment(openenv.Definition),
 	"planner":    policy(planner.Definition),

@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +15,6 @@ import (
 
 	"github.com/merit-rl/merit/internal/base/durable"
 	"github.com/merit-rl/merit/internal/mcp"
-
-	"encoding/json"
 )
 
 // Read reads the file at path.
@@ -39,15 +38,15 @@ type Recorder struct {
 	seen  os.FileInfo // of the file as tape has it
 }
 
-// Record opens the file at path for recording, or creates it with this head. If the file
-// exists, its tools and its match must be those of head.
+// Record opens the file at path for recording; the first call creates it with this head. If
+// the file exists, its tools and its match must be those of head.
 func Record(path string, head Head) (*Recorder, error) {
 	r := &Recorder{path: path, tape: New(head)}
 	return r, r.locked(func() error {
 		if r.seen != nil {
 			return r.fits(head)
 		}
-		return r.append(mcp.Marshal(r.tape.Head))
+		return nil
 	})
 }
 
@@ -76,6 +75,11 @@ func names(tools []mcp.Tool) map[string]string {
 	return all
 }
 
+// Key is Tape.Key.
+func (r *Recorder) Key(after, tool string, arguments json.RawMessage) string {
+	return r.Tape().Key(after, tool, arguments)
+}
+
 // Find returns the recorded call with a key, or nil.
 func (r *Recorder) Find(key string) *Entry {
 	r.mu.Lock()
@@ -97,6 +101,9 @@ func (r *Recorder) Add(after, tool string, arguments json.RawMessage, answer mcp
 		line := mcp.Marshal(e)
 		if len(line) >= MaxLine || r.tape.Len() >= MaxCalls {
 			return fmt.Errorf("the recording is full: it has %d calls", r.tape.Len())
+		}
+		if r.seen == nil {
+			line = append(append(mcp.Marshal(r.tape.Head), '\n'), line...)
 		}
 		r.tape.entries[e.Key], r.added = e, true
 		return r.append(line)

@@ -192,8 +192,8 @@ func (c *Session) Tools(ctx context.Context) ([]mcp.Tool, error) {
 }
 
 // Call calls a tool. arguments is an object. An error that the server answers with is a
-// result with IsError; so is a call that takes too long, with the text of a *Late. Any other
-// error breaks the session.
+// result with IsError. The error is a *Late if the call takes too long; any other error
+// breaks the session.
 func (c *Session) Call(ctx context.Context, tool string, arguments json.RawMessage) (*mcp.Result, error) {
 	if c.broken != nil {
 		return nil, c.broken
@@ -202,12 +202,11 @@ func (c *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	defer cancel()
 	raw, err := c.request(limited, mcp.CallTool, mcp.Marshal(map[string]any{"name": tool, "arguments": arguments}), tool)
 	var refusal *mcp.Error
-	var late *Late
 	switch {
 	case errors.As(err, &refusal):
 		return &mcp.Result{Text: mcp.Shorten(refusal.Error(), c.server.MaxText), IsError: true}, nil
-	case errors.As(err, &late) && ctx.Err() == nil:
-		return &mcp.Result{Text: late.Error(), IsError: true}, nil
+	case errors.As(err, new(*Late)):
+		return nil, err
 	case err == nil:
 		var r *mcp.Result
 		if r, err = mcp.DecodeResult(raw, c.server.MaxText); err == nil {
@@ -219,11 +218,11 @@ func (c *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 }
 
 // Late is the error of a call that takes too long.
-type Late struct{ limit time.Duration }
+type Late struct{ Limit time.Duration }
 
 // Error implements error.
 func (l *Late) Error() string {
-	return fmt.Sprintf("timeout: the tool did not answer within %v", l.limit)
+	return fmt.Sprintf("timeout: the tool did not answer within %v", l.Limit)
 }
 
 // request sends a request and returns its result. The error of a response is a *mcp.Error.
