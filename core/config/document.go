@@ -104,7 +104,7 @@ func (d *Document) Check(problems []error) {
 func (d *Document) Err() error { return joined(d.problems) }
 
 // Places returns where the keys are set.
-func (d *Document) Places() Places { return Places{d.source, d.lines} }
+func (d *Document) Places() Places { return Places{source: d.source, lines: d.lines} }
 
 // Marshal returns v as YAML: every key with its value, in the order of the
 // struct.

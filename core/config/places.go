@@ -11,14 +11,32 @@ import (
 // Places records where each key of a configuration was set, for problems that
 // appear only when its values are used.
 type Places struct {
-	source string
-	lines  map[string]position
+	source   string
+	lines    map[string]position
+	from, to string // a section that was set under another key; "" if there is none
+}
+
+// Moved returns p for a configuration whose section to was written to the section from,
+// which has the same keys below it: a problem with from names to.
+func (p Places) Moved(to, from string) Places {
+	p.from, p.to = from, to
+	return p
+}
+
+// written returns the key path that a person wrote for path.
+func (p Places) written(path string) string {
+	rest, ok := strings.CutPrefix(path, p.from)
+	if p.from == "" || !ok || rest != "" && !strings.ContainsAny(rest[:1], ".[") {
+		return path
+	}
+	return p.to + rest
 }
 
 // Of returns the place of a key path for a person: "file:line: key", or the
 // override that set it. A key that was not set itself has the place of the
 // section around it.
 func (p Places) Of(path string) string {
+	path = p.written(path)
 	return p.at(path).name(p.source, path)
 }
 
@@ -50,8 +68,9 @@ func (p Places) Explain(key string, err error) error {
 			found = append(found, problem{0, e})
 			continue
 		}
-		placed, at := *f, p.at(join(key, f.Where))
-		placed.Where = at.name(p.source, strings.TrimSuffix(join(key, f.Where), "."))
+		path := p.written(strings.TrimSuffix(join(key, f.Where), "."))
+		placed, at := *f, p.at(path)
+		placed.Where = at.name(p.source, path)
 		if once := (said{placed.Error(), placed.Hint}); !seen[once] {
 			found = append(found, problem{at.line, &placed})
 			seen[once] = true

@@ -112,6 +112,10 @@ type Environment struct {
 	// the keys below, only options and slots apply to it, and sandbox limits its fuel and
 	// memory.
 	Module string `yaml:"module,omitempty" json:"module,omitempty"`
+	// MCP plays the tools of an MCP server: it is short for plugin: mcp with these options. The
+	// variables that its pass_env and headers name are passed to the plug-in, and the deadlines
+	// below are raised, if they are not set, to what its limits allow.
+	MCP map[string]any `yaml:"mcp,omitempty" json:"mcp,omitempty"`
 	// Options are the options of the plug-in. A text in them that begins with
 	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -236,13 +240,18 @@ func (e Environment) Host(split string) (host.Config, error) {
 }
 
 // Named reports whether e names a plug-in or a module, or several in a mixture.
-func (e Environment) Named() bool { return e.Plugin != "" || e.Module != "" || len(e.Mixture) > 0 }
+func (e Environment) Named() bool {
+	return e.Plugin != "" || e.Module != "" || e.MCP != nil || len(e.Mixture) > 0
+}
 
 // Validate returns all problems of e, with key paths relative to the section.
 func (e Environment) Validate() []error {
 	h, err := e.Host(train.SplitTrain)
 	var p fault.Problems = validPlugin(h.Validate, err)
 	host.CheckModule(&p, "", e.Plugin, e.Module)
+	if e.MCP != nil { // expand left it
+		p.Invalid("mcp", "names a second environment beside plugin, module, mixture or options", "keep one of them")
+	}
 	if len(e.Mixture) == 0 {
 		return p
 	}

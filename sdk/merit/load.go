@@ -55,6 +55,7 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 		d.Set(o, c)
 	}
 	c.eachPath(filepath.Clean)
+	places := c.Environment.expand(d.Places())
 	c.Rewards = c.priced()
 	if c.Traced() && !d.Places().Set("advantage.estimator") {
 		c.Advantage.Estimator = "lightning" // every call of a trace has the trace's credit
@@ -62,7 +63,7 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 	if readable {
 		d.Check(check(c))
 	}
-	c.Places = d.Places()
+	c.Places = places
 	return c, d.Err()
 }
 

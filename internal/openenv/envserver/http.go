@@ -12,7 +12,7 @@ import (
 )
 
 // routes returns the routes of the openenv package's server in simulation mode, except
-// tasks and MCP over HTTP.
+// tasks, and of MCP.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /ws", s.guarded(s.socket))
@@ -24,6 +24,8 @@ func (s *Server) routes() http.Handler {
 		return p.reset(r.Context(), body)
 	})))
 	m.HandleFunc("POST /step", s.guarded(s.once(stepOnce)))
+	m.HandleFunc("POST /mcp", s.guarded(s.mcp))
+	m.HandleFunc("DELETE /mcp", s.guarded(s.forget))
 	return s.local(http.NewCrossOriginProtection().Handler(m))
 }
 

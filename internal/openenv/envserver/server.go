@@ -19,6 +19,7 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
+	"github.com/merit-rl/merit/internal/mcp"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/internal/openenv/share"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -42,6 +43,8 @@ type Server struct {
 	parsed   bool           // a text is searched for the action
 	seed     rl.Seed
 	unseeded atomic.Uint64 // episodes without a seed in the request
+	tools    []mcp.Tool    // over MCP
+	talks    talks         // sessions over MCP
 	http     *httpd.Server
 	who      httpd.Guard
 
@@ -93,10 +96,12 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 	var texts, calls error
 	s.parser, texts = action.New(cfg.Rollout.Action, s.spec.Actions, s.spec.Tools)
 	s.caller, calls = action.New(action.Config{Parse: action.ToolCalls, Take: action.Only}, nil, s.spec.Tools)
-	if err := errors.Join(texts, calls); err != nil {
+	var list error
+	s.parsed = cfg.Rollout.Action.Parse != action.None
+	s.tools, list = s.offered()
+	if err := errors.Join(texts, calls, list); err != nil {
 		return nil, errors.Join(err, l.Close(), s.Close())
 	}
-	s.parsed = cfg.Rollout.Action.Parse != action.None
 	s.schema = s.schemas()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.who.Key, s.who.Here = s.key, s.key == ""
@@ -124,6 +129,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(context.Background(), s.config.Drain)
 	defer cancel()
 	err := s.http.Drain(drain)
+	s.talks.end("")
 	done := make(chan struct{})
 	go func() { s.sessions.Wait(); close(done) }()
 	select {
