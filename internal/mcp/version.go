@@ -72,10 +72,15 @@ const (
 	MetaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// NotServed returns the error of a server that does not speak version.
-func NotServed(version string) *Error {
+// NotServed returns the error of a server that does not speak version. sessions means that it
+// speaks only the revisions with a handshake.
+func NotServed(version string, sessions bool) *Error {
+	supported := Versions()
+	if sessions {
+		supported = handshakes
+	}
 	e := Errorf(NoVersion, "Unsupported protocol version")
-	e.Data = Marshal(map[string]any{"supported": Versions(), "requested": version})
+	e.Data = Marshal(map[string]any{"supported": supported, "requested": version})
 	return e
 }
 

@@ -18,6 +18,10 @@ type Server struct {
 	Peer         mcp.Peer
 	Instructions string
 	Tools        []mcp.Tool
+	// Sessions means that calls depend on those before them. Such a server refuses the
+	// revision without a handshake, whose requests belong to no session; its clients then
+	// begin one.
+	Sessions bool
 	// Call calls a tool that is in Tools. An error is a result with IsError, which a model
 	// reads; a *mcp.Error is the error of the response.
 	Call func(ctx context.Context, tool string, arguments json.RawMessage) (*mcp.Result, error)
@@ -35,8 +39,8 @@ func (s *Server) Answer(ctx context.Context, m *mcp.Message) *mcp.Message {
 	stateless = stateless && m.Method != mcp.Initialize // which does not exist there
 	var result any
 	err := error(nil)
-	if stateless && version != mcp.Stateless {
-		err = mcp.NotServed(version)
+	if stateless && (version != mcp.Stateless || s.Sessions) {
+		err = mcp.NotServed(version, s.Sessions)
 	} else {
 		result, err = s.answer(ctx, m, stateless)
 	}

@@ -59,7 +59,7 @@ func headers(h http.Header, m *mcp.Message) *mcp.Error {
 	case stateless && m.IsRequest() && said != version:
 		return mcp.Errorf(mcp.HeaderMismatch, "the header Mcp-Protocol-Version is %q, the request says %q", wire.Clean(said, 40), wire.Clean(version, 40))
 	case said != "" && m.Method != mcp.Initialize && !slices.Contains(mcp.Versions(), said):
-		return mcp.NotServed(wire.Clean(said, 40))
+		return mcp.NotServed(wire.Clean(said, 40), false)
 	case !stateless || !m.IsRequest() || version != mcp.Stateless:
 		return nil
 	case h.Get("Mcp-Method") != m.Method:

@@ -23,7 +23,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer, most in
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	read := bufio.NewScanner(in)
-	read.Buffer(make([]byte, 0, 64<<10), most)
+	read.Buffer(make([]byte, 0, min(most, 64<<10)), most)
 	for read.Scan() {
 		if len(read.Bytes()) == 0 {
 			continue

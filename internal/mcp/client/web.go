@@ -73,6 +73,9 @@ func (w *web) ask(ctx context.Context, m *mcp.Message, tool string) (*mcp.Messag
 	case len(body) > w.server.MaxMessage:
 		return nil, w.tooLong()
 	}
+	if w.session != "" && response.StatusCode == http.StatusNotFound {
+		return nil, w.refused(response.StatusCode)
+	}
 	answer, err := mcp.Decode(body)
 	if err == nil && answer.IsResponse() && (answer.Error != nil || response.StatusCode == http.StatusOK) {
 		return answer, nil
@@ -88,7 +91,7 @@ func (w *web) ask(ctx context.Context, m *mcp.Message, tool string) (*mcp.Messag
 func (w *web) refused(status int) error {
 	text := fmt.Sprintf("the server answers with status %d %s", status, http.StatusText(status))
 	switch {
-	case w.session != "" && status == http.StatusNotFound:
+	case w.session != "" && status == http.StatusNotFound: // even with an error in its body
 		return errors.New(text + ": the session has ended")
 	case w.version == "" && (status == http.StatusNotFound || status == http.StatusBadRequest):
 		return &mcp.Error{Code: mcp.NoMethod, Message: text}

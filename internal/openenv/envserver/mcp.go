@@ -57,8 +57,8 @@ func (s *Server) offered() ([]mcp.Tool, error) {
 	return []mcp.Tool{{Name: act, Description: "Plays an action and returns what follows.", InputSchema: mcp.Marshal(schema)}}, nil
 }
 
-// mcp answers a message over streamable HTTP. Requests without a session, which the revision
-// without a handshake makes, play on an environment that exists only for the request.
+// mcp answers a message over streamable HTTP. A call without a session, as clients of the
+// openenv package make it, plays on an environment that exists only for the request.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	m, ok := answer.Read(w, r, s.config.MaxMessage)
 	if !ok {
@@ -180,7 +180,7 @@ func told(r *shape.Result) string {
 func (s *Server) facing(t *talk, r *http.Request) *answer.Server {
 	a := &answer.Server{
 		Peer:  mcp.Peer{Name: s.spec.Name, Version: cmp.Or(s.spec.Version, "0")},
-		Tools: s.tools, Instructions: s.spec.System,
+		Tools: s.tools, Instructions: s.spec.System, Sessions: true,
 	}
 	if t == nil {
 		a.Call = func(ctx context.Context, tool string, arguments json.RawMessage) (*mcp.Result, error) {
