@@ -185,14 +185,14 @@ func number(id json.RawMessage) bool {
 // is an error.
 func decodeError(text json.RawMessage) *Error {
 	var said struct {
-		Code    json.Number     `json:"code"`
+		Code    json.RawMessage `json:"code"`
 		Message any             `json:"message"`
 		Data    json.RawMessage `json:"data"`
 	}
 	if strictjson.Unmarshal(text, &said) != nil {
 		return &Error{Code: Internal, Message: "no reason given"}
 	}
-	code, err := strconv.Atoi(said.Code.String())
+	code, err := strconv.Atoi(string(said.Code))
 	if err != nil {
 		code = Internal
 	}
