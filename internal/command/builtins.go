@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/host/plugincmd"
 	"github.com/merit-rl/merit/internal/judge/judgecmd"
 	"github.com/merit-rl/merit/internal/labels/labelcmd"
+	"github.com/merit-rl/merit/internal/mcp/mcpcmd"
 	"github.com/merit-rl/merit/internal/play/playcmd"
 	"github.com/merit-rl/merit/internal/project/initcmd"
 	"github.com/merit-rl/merit/internal/prompt/promptcmd"
@@ -65,6 +66,7 @@ func groups(h *console.Host) []group {
 			playcmd.NewCmd(h),
 			explaincmd.NewCmd(h),
 			reviewcmd.NewVerifyCmd(h),
+			mcpcmd.NewCmd(h, Run),
 		}},
 		{"Learn from agents that already run:", []*cobra.Command{
 			tracescmd.NewCmd(h, collectcmd.NewCmd(h), proxycmd.NewCmd(h), labelcmd.NewCmd(h)),

@@ -133,7 +133,7 @@ func (s *Server) talk(r *http.Request) (*talk, error) {
 	if text := r.URL.Query().Get("seed"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return nil, invalid("seed", "must be a whole number from 0 to 2^64-1")
+			return nil, invalid("seed", "the seed in the address must be a whole number from 0 to 2^64-1")
 		}
 		body = mcp.Marshal(object{"seed": seed})
 	}
