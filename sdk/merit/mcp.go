@@ -26,7 +26,7 @@ func (e *Environment) expand(places config.Places) config.Places {
 		Headers map[string]string `json:"headers"`
 		Mode    string            `json:"mode"`
 		Limits  struct {
-			Start, Call any
+			Start, Call, Starting any
 		} `json:"limits"`
 	}
 	text, err := optionsJSON(e.Options)
@@ -42,7 +42,12 @@ func (e *Environment) expand(places config.Places) config.Places {
 		slices.Sort(e.PassEnv)
 		e.PassEnv = slices.Compact(e.PassEnv)
 	}
-	limit := allowed(said.Limits.Start) + allowed(said.Limits.Call) + handover
+	starting := 4 // the default
+	if n, ok := said.Limits.Starting.(float64); ok && n >= 1 {
+		starting = int(n)
+	}
+	rounds := time.Duration((e.Slots + starting - 1) / starting)
+	limit := allowed(said.Limits.Start)*rounds + allowed(said.Limits.Call) + handover
 	raise := func(key string, deadline *time.Duration) {
 		if !places.Set("environment." + key) {
 			*deadline = max(*deadline, limit)

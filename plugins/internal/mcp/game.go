@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/rl"
@@ -15,17 +16,12 @@ import (
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/plugins/internal/parallel"
 	"github.com/merit-rl/merit/sdk/plugin"
-	"github.com/merit-rl/merit/sdk/plugin/tasks"
 )
-
-// mostMarked is the largest number of tasks that the features of a network tell apart.
-const mostMarked = 1024
 
 // game holds what all slots share.
 type game struct {
 	options  Options
 	tasks    []plugin.Task
-	number   map[string]int // of a task in the whole file, by its key; nil without features
 	server   *client.Server
 	tools    []mcp.Tool
 	parser   *action.Parser     // checks calls against the schemas of the tools
@@ -33,6 +29,8 @@ type game struct {
 	recorder *cassette.Recorder // in record
 	digest   string             // of the tape
 	hide     *strings.Replacer  // values of secret variables; nil = none
+	places   chan struct{}      // for servers that start at the same time
+	limit    time.Duration      // of a step: its slot may wait for a place
 }
 
 // open reads the tasks, and asks the server, or the recording, for the tools.
@@ -41,19 +39,14 @@ func open(setup plugin.Setup, o Options) (plugin.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &game{options: o, tasks: o.deal(all, setup.Split), server: o.server(), hide: o.secrets()}
+	g := &game{options: o, tasks: o.deal(all, setup.Split), server: o.server(), hide: o.secrets(), places: make(chan struct{}, o.Limits.Starting)}
+	g.limit = o.Limits.Start*time.Duration((setup.Slots+o.Limits.Starting-1)/o.Limits.Starting) + o.Limits.Call
 	head, err := g.describe()
 	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(g.offer(head.Tools), g.checkChoices()); err != nil {
 		return nil, err
-	}
-	if len(o.Choices) > 0 {
-		g.number = map[string]int{}
-		for i, t := range all[:min(len(all), mostMarked)] {
-			g.number[tasks.Key(t)] = i
-		}
 	}
 	slots := make([]parallel.Slot, setup.Slots)
 	for i := range slots {
@@ -107,6 +100,27 @@ func (g *game) load() (head cassette.Head, err error) {
 		return head, plugin.Problem("digest", fmt.Sprintf("%s has the digest %s", o.Recording, g.digest), "use the file that was meant, or set its digest")
 	}
 	return g.tape.Head, nil
+}
+
+// start opens a session. Few servers start at the same time, because a start is mostly work of
+// the CPU.
+func (g *game) start(ctx context.Context) (*client.Session, error) {
+	select {
+	case g.places <- struct{}{}:
+		defer func() { <-g.places }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("cannot start a session: %w", context.Cause(ctx))
+	}
+	s, err := g.server.Open(ctx)
+	if err == nil && s.Version == mcp.Stateless && g.options.URL != "" { // the schemas of tools name headers
+		if _, err = s.Tools(ctx); err != nil {
+			s.Close()
+		}
+	}
+	if err != nil {
+		return nil, errors.New(g.hidden("cannot start a session: " + err.Error()))
+	}
+	return s, nil
 }
 
 func (g *game) unreachable(err error) error {
@@ -180,7 +194,7 @@ func (g *game) spec(head cassette.Head) plugin.Spec {
 	for _, c := range g.options.Choices {
 		s.Actions = append(s.Actions, c.Name)
 	}
-	s.FeatureShape = []int{len(g.number) + len(g.options.Choices) + 1}
+	s.FeatureShape = []int{features(len(g.options.Choices))}
 	return s
 }
 

@@ -65,11 +65,12 @@ type Options struct {
 
 // Limits bound an episode and the server.
 type Limits struct {
-	Calls   int           `json:"calls"`   // of an episode
-	Text    int           `json:"text"`    // bytes of a result; the rest is cut
-	Message int           `json:"message"` // bytes of a message of the server
-	Start   time.Duration `json:"start"`   // of the server
-	Call    time.Duration `json:"call"`    // of one call
+	Calls    int           `json:"calls"`    // of an episode
+	Text     int           `json:"text"`     // bytes of a result; the rest is cut
+	Message  int           `json:"message"`  // bytes of a message of the server
+	Start    time.Duration `json:"start"`    // of the server
+	Call     time.Duration `json:"call"`     // of one call
+	Starting int           `json:"starting"` // servers that start at the same time
 }
 
 // Choice is an action of a network: a call, or an answer that ends the episode.
@@ -85,7 +86,7 @@ func defaults() Options {
 		Args: []string{}, Env: map[string]string{}, PassEnv: []string{}, Headers: map[string]string{}, Tools: []string{}, Choices: []Choice{},
 		Mode: live, Match: cassette.History, Unrecorded: fail, Restart: episode,
 		MaxSteps: 16, Shares: plugin.Shares{Validation: 0.2, Test: 0.2},
-		Limits: Limits{Calls: 32, Text: 16 << 10, Message: 4 << 20, Start: 10 * time.Second, Call: 10 * time.Second},
+		Limits: Limits{Calls: 32, Text: 16 << 10, Message: 4 << 20, Start: 10 * time.Second, Call: 10 * time.Second, Starting: 4},
 	}
 }
 
@@ -191,6 +192,7 @@ func (o Options) checkLimits(p *plugin.Problems) {
 		{"limits.calls", o.Limits.Calls, 1, 10_000},
 		{"limits.text", o.Limits.Text, 256, 1 << 20},
 		{"limits.message", o.Limits.Message, 1 << 10, 64 << 20},
+		{"limits.starting", o.Limits.Starting, 1, 4096},
 	} {
 		if b.value < b.least || b.value > b.most {
 			p.Add(b.key, fmt.Sprintf("use a number in this range, such as %d", defaultOf(b.key)), "must be %d to %d, not %d", b.least, b.most, b.value)
@@ -205,7 +207,7 @@ func (o Options) checkLimits(p *plugin.Problems) {
 
 func defaultOf(key string) int {
 	d := defaults()
-	return map[string]int{"max_steps": d.MaxSteps, "limits.calls": d.Limits.Calls, "limits.text": d.Limits.Text, "limits.message": d.Limits.Message}[key]
+	return map[string]int{"max_steps": d.MaxSteps, "limits.calls": d.Limits.Calls, "limits.text": d.Limits.Text, "limits.message": d.Limits.Message, "limits.starting": d.Limits.Starting}[key]
 }
 
 func (o Options) checkChoices(p *plugin.Problems) {
@@ -223,6 +225,12 @@ func (o Options) checkChoices(p *plugin.Problems) {
 		}
 		seen[c.Name] = true
 	}
+}
+
+// restarts reports whether each episode has a new server. A server without state is recorded
+// in one session.
+func (o Options) restarts() bool {
+	return o.Restart == episode && (o.Mode != record || o.Match == cassette.History)
 }
 
 // server returns how to reach the server.

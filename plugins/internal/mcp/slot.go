@@ -54,12 +54,12 @@ type slot struct {
 	steps, calls          int
 	errors, invalid, lost int
 	chosen                []bool // by choice
-	failed                bool   // the last call
+	last                  made   // the last call
 }
 
 // Reset implements parallel.Slot.
 func (s *slot) Reset(_ context.Context, seed uint64) (parallel.Frame, error) {
-	if s.game.options.Restart == episode || s.game.options.Mode == record {
+	if s.game.options.restarts() {
 		s.Close()
 	}
 	*s = slot{game: s.game, session: s.session, chosen: make([]bool, len(s.game.options.Choices))}
@@ -84,19 +84,8 @@ func info(name string, value any) env.Event {
 func (s *slot) frame(text string) parallel.Frame {
 	f := parallel.Frame{Anchor: tasks.Key(s.task) + "\n" + s.chain, Text: wire.Cut(text, wire.MaxText)}
 	f.Anchor = wire.Cut(f.Anchor, wire.MaxText)
-	if n := len(s.game.number); s.chosen != nil && len(s.chosen) > 0 {
-		f.Features = make([]float32, n+len(s.chosen)+1)
-		if i, ok := s.game.number[tasks.Key(s.task)]; ok {
-			f.Features[i] = 1
-		}
-		for i, done := range s.chosen {
-			if done {
-				f.Features[n+i] = 1
-			}
-		}
-		if s.failed {
-			f.Features[n+len(s.chosen)] = 1
-		}
+	if len(s.chosen) > 0 {
+		f.Features = s.features()
 	}
 	return f
 }
@@ -104,7 +93,7 @@ func (s *slot) frame(text string) parallel.Frame {
 // Step implements parallel.Slot.
 func (s *slot) Step(ctx context.Context, a plugin.Action) (parallel.Frame, error) {
 	s.steps++
-	limit := s.game.options.Limits.Start + s.game.options.Limits.Call
+	limit := s.game.limit
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &client.Late{Limit: limit})
 	defer cancel()
 	calls, final := s.read(a)
@@ -166,7 +155,7 @@ func (s *slot) show(all []made) parallel.Frame {
 		if m.Error == invalidArguments || m.Error == tooManyCalls {
 			refused++
 		}
-		s.failed = m.IsError
+		s.last = m
 		events = append(events, env.Event{Kind: env.EventToolResult, Name: wire.Cut(m.Tool, wire.MaxName), Message: m.Text})
 		if len(s.game.options.Choices) > 0 { // a network's conversation has no calls
 			text.WriteString(m.Text + "\n\n")
@@ -313,13 +302,8 @@ func same(e *cassette.Entry, now *mcp.Result) error {
 // ask sends a call to the server, which it starts if it does not run.
 func (s *slot) ask(ctx context.Context, tool string, arguments json.RawMessage) (r mcp.Result, err error) {
 	if s.session == nil {
-		if s.session, err = s.game.server.Open(ctx); err != nil {
-			return r, errors.New(s.game.hidden("cannot start a session: " + err.Error()))
-		}
-		if s.session.Version == mcp.Stateless && s.game.options.URL != "" { // its schemas name headers
-			if _, err := s.session.Tools(ctx); err != nil {
-				return r, errors.New(s.game.hidden(err.Error()))
-			}
+		if s.session, err = s.game.start(ctx); err != nil {
+			return r, err
 		}
 	}
 	answered, err := s.session.Call(ctx, tool, arguments)
