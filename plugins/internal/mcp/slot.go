@@ -120,7 +120,7 @@ func (s *slot) Step(ctx context.Context, a plugin.Action) (parallel.Frame, error
 
 // left says how many steps are left.
 func (s *slot) left() string {
-	return fmt.Sprintf("%d steps are left.", s.game.options.MaxSteps-s.steps)
+	return fmt.Sprintf("Steps left: %d.", s.game.options.MaxSteps-s.steps)
 }
 
 // read returns the calls of an action, or the text that ends the episode.
@@ -148,7 +148,6 @@ func (s *slot) read(a plugin.Action) (calls []rl.ToolCall, final string) {
 
 // show returns the frame for the results of the calls of a turn.
 func (s *slot) show(all []made) parallel.Frame {
-	var text strings.Builder
 	refused := 0
 	var events []env.Event
 	for _, m := range all {
@@ -157,12 +156,8 @@ func (s *slot) show(all []made) parallel.Frame {
 		}
 		s.last = m
 		events = append(events, env.Event{Kind: env.EventToolResult, Name: wire.Cut(m.Tool, wire.MaxName), Message: m.Text})
-		if len(s.game.options.Choices) > 0 { // a network's conversation has no calls
-			text.WriteString(m.Text + "\n\n")
-		}
 	}
-	text.WriteString(s.left())
-	f := s.frame(text.String())
+	f := s.frame(s.left())
 	f.Events = append(events, info("mcp", all))
 	if refused == len(all) {
 		f.Flags = env.InvalidAction
