@@ -24,6 +24,8 @@ import (
 	normal "github.com/merit-rl/merit/internal/data/row"
 	"github.com/merit-rl/merit/internal/data/rowio"
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
+	"github.com/merit-rl/merit/internal/mcp"
+	"github.com/merit-rl/merit/internal/mcp/cassette"
 	openenv "github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/serve/credit"
@@ -78,6 +80,8 @@ func TestDeepJSON(t *testing.T) {
 		"a trace":         func(text []byte) error { _, err := trace.Decode(text); return err },
 		"a rubric":        func(text []byte) error { _, _, err := rubric.Parse(text); return err },
 		"OpenEnv":         func(text []byte) error { _, err := openenv.Decode(text); return err },
+		"MCP":             func(text []byte) error { _, err := mcp.Decode(text); return err },
+		"a recording":     func(text []byte) error { _, err := cassette.Decode(bytes.NewReader(text)); return err },
 		"scores":          func(text []byte) error { _, err := shardcodec.DecodeScores(shardcodec.Scoring{}, text); return err },
 		"strict JSON":     func(text []byte) error { var v any; return strictjson.Unmarshal(text, &v) },
 		"a check":         strictjson.Check,
@@ -94,7 +98,7 @@ func TestDeepJSON(t *testing.T) {
 		for kind, text := range deepJSON(depth) {
 			for name, decode := range decoders {
 				err := decode(text)
-				require.True(t, err == nil || fault.As(err) != nil || errors.As(err, new(*openenv.Failure)) || errors.As(err, new(*strictjson.Error)), "%s, %s: %v", name, kind, err)
+				require.True(t, err == nil || fault.As(err) != nil || errors.As(err, new(*openenv.Failure)) || errors.As(err, new(*mcp.Error)) || errors.As(err, new(*strictjson.Error)), "%s, %s: %v", name, kind, err)
 				if kind == "open" && name != "what is blanked" {
 					require.Error(t, err, name)
 				}

@@ -10,7 +10,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -124,7 +123,7 @@ func Check(text []byte) error {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("nested more than %d levels deep", maxDepth)
+				return &strictjson.Error{What: fmt.Sprintf("nested more than %d levels deep", maxDepth), Offset: int64(i)}
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -133,10 +132,11 @@ func Check(text []byte) error {
 	return strictjson.Check(text)
 }
 
-// Decode decodes a message. A batch, a list of messages, is an error.
+// Decode decodes a message. A batch, a list of messages, is an error. The error is an *Error
+// that answers the message.
 func Decode(text []byte) (*Message, error) {
 	if err := Check(text); err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
+		return nil, Errorf(ParseError, "not JSON: %v", err)
 	}
 	var e struct {
 		Version string          `json:"jsonrpc"`
@@ -147,31 +147,31 @@ func Decode(text []byte) (*Message, error) {
 		Error   json.RawMessage `json:"error"`
 	}
 	if err := strictjson.Unmarshal(text, &e); err != nil {
-		return nil, errors.New("not an object of JSON-RPC")
+		return nil, Errorf(InvalidRequest, "not an object of JSON-RPC")
 	}
 	m := &Message{Params: e.Params, Result: e.Result}
 	switch kind := strictjson.Kind(e.ID); {
 	case e.Version != "2.0":
-		return nil, errors.New(`has no "jsonrpc": "2.0"`)
+		return nil, Errorf(InvalidRequest, `has no "jsonrpc": "2.0"`)
 	case len(e.ID) > 256:
-		return nil, errors.New("its id has more than 256 bytes")
+		return nil, Errorf(InvalidRequest, "its id has more than 256 bytes")
 	case len(e.ID) == 0 || string(e.ID) == "null":
 	case e.ID[0] != '"' && !number(e.ID):
-		return nil, fmt.Errorf("its id is %s, not a text or a whole number", kind)
+		return nil, Errorf(InvalidRequest, "its id is %s, not a text or a whole number", kind)
 	default:
 		m.ID = e.ID
 	}
 	if e.Method != nil {
 		m.Method, m.Result = *e.Method, nil
 		if *e.Method == "" || len(*e.Method) > 256 {
-			return nil, errors.New("its method has no name, or one of more than 256 bytes")
+			return nil, Errorf(InvalidRequest, "its method has no name, or one of more than 256 bytes")
 		}
 		return m, nil
 	}
 	if len(e.Error) > 0 && string(e.Error) != "null" {
 		m.Error, m.Result = decodeError(e.Error), nil
 	} else if len(e.Result) == 0 || e.Result[0] != '{' {
-		return nil, errors.New("has no method, no result that is an object, and no error")
+		return nil, Errorf(InvalidRequest, "has no method, no result that is an object, and no error")
 	}
 	return m, nil
 }

@@ -1,11 +1,11 @@
 package merit
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // pluginMCP is the plug-in of which environment.mcp is the short form.
@@ -30,7 +30,7 @@ func (e *Environment) expand(places config.Places) config.Places {
 		} `json:"limits"`
 	}
 	text, err := optionsJSON(e.Options)
-	if err != nil || json.Unmarshal(text, &said) != nil {
+	if err != nil || strictjson.Unmarshal(text, &said) != nil {
 		return places.Moved("environment.mcp", "environment.options") // the plug-in says what is wrong
 	}
 	if said.Mode != "replay" { // which needs no key

@@ -117,10 +117,10 @@ func TestVersions(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":"a","method":"resources/list"}`, `"id":"a","error":{"code":-32601`},
 		{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `"result":{}`},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":[]}}`, `"code":-32602`},
-		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"id":null,"error":{"code":-32700`},
-		{`{"id":1,"method":"ping"}`, `"code":-32700`},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"id":null,"error":{"code":-32600`},
+		{`{"id":1,"method":"ping"}`, `"code":-32600`},
 		{`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, `"code":-32700`},
-		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"code":-32700`},
+		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"code":-32600`},
 		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, `nested more than 64`},
 		{"\"\xff\"", `"code":-32700`},
 	} {

@@ -38,11 +38,7 @@ func Read(w http.ResponseWriter, r *http.Request, most int64) (m *mcp.Message, o
 		return nil, refuse(w, http.StatusRequestTimeout, nil, mcp.Errorf(mcp.InvalidRequest, "the message did not arrive in time"))
 	}
 	if m, err = mcp.Decode(body); err != nil {
-		code := mcp.InvalidRequest
-		if strictjson.Check(body) != nil {
-			code = mcp.ParseError
-		}
-		return nil, refuse(w, http.StatusBadRequest, nil, mcp.Errorf(code, "the message %v", err))
+		return nil, refuse(w, http.StatusBadRequest, nil, err.(*mcp.Error))
 	}
 	if e := headers(r.Header, m); e != nil {
 		return nil, refuse(w, http.StatusBadRequest, m.ID, e)

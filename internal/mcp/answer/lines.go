@@ -30,7 +30,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer, most in
 		}
 		m, err := mcp.Decode(read.Bytes())
 		if err != nil {
-			l.send(&mcp.Message{Error: mcp.Errorf(mcp.ParseError, "%v", err)})
+			l.send(&mcp.Message{Error: err.(*mcp.Error)})
 			continue
 		}
 		l.take(ctx, m)

@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/mcp"
 )
@@ -147,7 +148,7 @@ func Decode(r io.Reader) (*Tape, error) {
 	size := 0
 	for number := 1; lines.Scan(); number++ {
 		if size += len(lines.Bytes()); size > MaxBytes {
-			return nil, fmt.Errorf("has more than %d bytes", MaxBytes)
+			return nil, corrupt("", fmt.Errorf("has more than %d bytes", MaxBytes))
 		}
 		var err error
 		if t == nil {
@@ -156,18 +157,23 @@ func Decode(r io.Reader) (*Tape, error) {
 			err = t.decode(lines.Bytes())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return nil, corrupt(fmt.Sprintf("line %d: ", number), err)
 		}
 	}
 	switch {
 	case errors.Is(lines.Err(), bufio.ErrTooLong):
-		return nil, fmt.Errorf("a line has more than %d bytes", MaxLine)
+		return nil, corrupt("", fmt.Errorf("a line has more than %d bytes", MaxLine))
 	case lines.Err() != nil:
 		return nil, lines.Err()
 	case t == nil:
-		return nil, errors.New("is empty")
+		return nil, corrupt("", errors.New("is empty"))
 	}
 	return t, nil
+}
+
+// corrupt returns the error for a file that is not a recording.
+func corrupt(at string, err error) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Corrupt, What: at + err.Error(), Hint: "restore the recording from a copy, or record it again"}
 }
 
 func decodeHead(line []byte) (*Tape, error) {

@@ -249,7 +249,7 @@ func enveloped(params json.RawMessage) json.RawMessage {
 	all := map[string]any{}
 	if params != nil {
 		var given map[string]json.RawMessage
-		_ = json.Unmarshal(params, &given) // this package wrote it
+		_ = strictjson.Unmarshal(params, &given) // this package wrote it
 		for k, v := range given {
 			all[k] = v
 		}

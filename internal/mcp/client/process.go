@@ -28,7 +28,7 @@ const (
 )
 
 // process is a server over its standard input and output: one message a line. It stays in
-// the process group of this process, so that whoever ends the group ends the server.
+// the process group of this process: the host kills the whole group.
 type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -110,7 +110,7 @@ func (p *process) receive(out io.Reader) error {
 		}
 		m, err := mcp.Decode(lines.Bytes())
 		if err != nil {
-			return fmt.Errorf("the server wrote a line that is not a message: %w: %s", err, wire.Clean(lines.Text(), 120))
+			return fmt.Errorf("the server wrote a line that is not a message (%s): %s", err.(*mcp.Error).Message, wire.Clean(lines.Text(), 120))
 		}
 		switch {
 		case m.IsResponse():

@@ -81,7 +81,7 @@ func (w *web) ask(ctx context.Context, m *mcp.Message, tool string) (*mcp.Messag
 		return answer, nil
 	}
 	if response.StatusCode == http.StatusOK {
-		return nil, fmt.Errorf("the server's answer is not a response of MCP: %v", err)
+		return nil, fmt.Errorf("the server's answer is not a response of MCP (%v)", err)
 	}
 	return nil, w.refused(response.StatusCode)
 }
@@ -146,19 +146,19 @@ func value(text string) string {
 // repeat sets the headers that the schema of a tool wants for its arguments.
 func (w *web) repeat(h http.Header, m *mcp.Message, tool string) {
 	var said struct {
-		Arguments map[string]any `json:"arguments"`
+		Arguments map[string]json.RawMessage `json:"arguments"`
 	}
-	d := json.NewDecoder(bytes.NewReader(m.Params))
-	d.UseNumber()
-	if d.Decode(&said) != nil {
+	if strictjson.Unmarshal(m.Params, &said) != nil {
 		return
 	}
 	for property, header := range w.params[tool] {
-		switch v := said.Arguments[property].(type) {
-		case string:
-			h.Set(headerParam+header, value(v))
-		case json.Number, bool:
-			h.Set(headerParam+header, fmt.Sprint(v))
+		raw := said.Arguments[property]
+		var text string
+		switch {
+		case strictjson.Unmarshal(raw, &text) == nil:
+			h.Set(headerParam+header, value(text))
+		case len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && raw[0] != 'n': // a number, true or false
+			h.Set(headerParam+header, string(raw))
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (w *web) stream(ctx context.Context, body io.Reader, m *mcp.Message) (*mcp.
 		}
 		answer, err := mcp.Decode(data)
 		if err != nil {
-			return nil, fmt.Errorf("the server sent an event that is not a message: %w", err)
+			return nil, fmt.Errorf("the server sent an event that is not a message: %s", err.(*mcp.Error).Message)
 		}
 		data = data[:0]
 		if answer.IsResponse() && (answer.ID == nil || string(answer.ID) == string(m.ID)) {

@@ -240,7 +240,7 @@ func (t *talks) find(id string) *talk {
 	return t.open[id]
 }
 
-// add keeps a session until it is idle for so long; 0 is no limit.
+// add keeps a session until it is idle for so long; 0 means forever.
 func (t *talks) add(id string, one *talk, idle time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

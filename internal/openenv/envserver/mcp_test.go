@@ -63,7 +63,7 @@ func TestMCP(t *testing.T) {
 }
 
 // Promise: sessions that nobody uses end, and the published package's requests without a
-// session, and with one of its own, are answered.
+// session, and with the one that it creates, are answered.
 func TestMCPSessions(t *testing.T) {
 	url, _ := start(t, shop{}, func(c *envserver.Config) { c.Idle = 100 * time.Millisecond })
 	for range 2 {

@@ -25,11 +25,12 @@ func newEnvironmentCmd(h *console.Host) *cobra.Command {
 	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "env",
-		Short: "Serve an environment to OpenEnv clients",
+		Short: "Serve an environment to OpenEnv and MCP clients",
 		Long: `Env lets OpenEnv clients play one of Merit's environments. A session is a WebSocket
 at /ws and has its own slot in a plug-in process. The number of sessions is at most
 processes times slots; further clients get the answer that the server is full. /health,
-/metadata and /schema describe the environment.
+/metadata and /schema describe the environment. MCP clients call its tools at /mcp; there,
+a session is one episode, and the address may contain its seed: /mcp?seed=7.
 
 SIGTERM and Ctrl-C let the server answer open requests and end the sessions; a second
 signal stops it at once.`,

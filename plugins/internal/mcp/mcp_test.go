@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,8 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/mcp"
 	serving "github.com/merit-rl/merit/internal/mcp/answer"
+	"github.com/merit-rl/merit/internal/mcp/cassette"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -293,4 +298,66 @@ func TestOptions(t *testing.T) {
 	require.ErrorContains(t, err, "options.command: no-such-program does not answer as an MCP server: cannot start no-such-program: executable file not found in $PATH")
 	_, err = try(settings(t, func(o *Options) { o.Tools = []string{"add", "subtract"} }), 1)
 	require.ErrorContains(t, err, `options.tools[1]: the server has no tool "subtract"`)
+}
+
+// Promise: a replayed environment keeps the contract of environments.
+func TestContract(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "recording.jsonl")
+	e := start(t, 1, func(o *Options) { o.Mode, o.Recording = record, file })
+	calls := []string{call("add", "note", "a"), call("do", "what", "fail")}
+	exchange(t, e, "")
+	for _, text := range calls {
+		exchange(t, e, text)
+	}
+	require.NoError(t, e.Close())
+	o := settings(t, func(o *Options) { o.Mode, o.Recording, o.Unrecorded = replay, file, answer })
+	envtest.Run(t, func(testing.TB) env.Env {
+		e, err := try(o, 4)
+		require.NoError(t, err)
+		return e
+	}, append(calls, "Done.")...)
+}
+
+// Promise: the server of the example, on the package of PyPI, answers as its recording says,
+// over both transports.
+func TestExample(t *testing.T) {
+	python := testneeds.MCPPython(t)
+	folder := filepath.Join(testneeds.Root(), "examples", "mcp")
+	tape, err := cassette.Read(filepath.Join(folder, "recording.jsonl"))
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	port := fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
+	require.NoError(t, listener.Close())
+	cmd := exec.Command(python, filepath.Join(folder, "shop.py"), port)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	reach := map[string]func(*Options){
+		"stdio": func(o *Options) { o.Command, o.Args = python, []string{filepath.Join(folder, "shop.py")} },
+		"http":  func(o *Options) { o.Command, o.Args, o.URL = "", nil, "http://127.0.0.1:"+port+"/mcp" },
+	}
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}, 30*time.Second, 50*time.Millisecond)
+	for name, how := range reach {
+		e := start(t, 1, func(o *Options) {
+			how(o)
+			o.File, o.Limits.Start = filepath.Join(folder, "tasks.jsonl"), time.Minute
+		})
+		exchange(t, e, "")
+		for number := 1001; number <= 1008; number++ {
+			arguments := json.RawMessage(fmt.Sprintf(`{"number":"%d"}`, number))
+			entry := tape.Find(tape.Key("", "order", arguments))
+			require.NotNil(t, entry, number)
+			r := exchange(t, e, call("order", "number", fmt.Sprint(number)))
+			require.Equal(t, []string{entry.Answer.Text}, said(r, 0, env.EventToolResult), name)
+		}
+	}
 }

@@ -44,7 +44,7 @@ type Options struct {
 	Dir     string            `json:"dir"`      // its working directory
 	Env     map[string]string `json:"env"`      // its variables, besides PATH and TMPDIR
 	PassEnv []string          `json:"pass_env"` // variables of Merit's environment that it gets too
-	URL     string            `json:"url"`      // a server over streamable HTTP, in the place of command
+	URL     string            `json:"url"`      // a server over streamable HTTP, instead of command
 	Headers map[string]string `json:"headers"`  // name → environment variable that holds the value
 
 	Tools   []string `json:"tools"`   // tools that the policy may call; empty = all
