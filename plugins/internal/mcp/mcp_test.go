@@ -310,9 +310,10 @@ func TestContract(t *testing.T) {
 		exchange(t, e, text)
 	}
 	require.NoError(t, e.Close())
-	o := settings(t, func(o *Options) { o.Mode, o.Recording, o.Unrecorded = replay, file, answer })
+	options, err := json.Marshal(map[string]any{"file": settings(t, nil).File, "mode": replay, "recording": file, "unrecorded": answer})
+	require.NoError(t, err)
 	envtest.Run(t, func(testing.TB) env.Env {
-		e, err := try(o, 4)
+		e, err := Definition().Open(plugin.Setup{Slots: 4, Split: plugin.Train}, options)
 		require.NoError(t, err)
 		return e
 	}, append(calls, "Done.")...)
