@@ -170,10 +170,11 @@ func told(r *shape.Result) string {
 	if names, ok := o["legal_actions"].([]string); ok && !r.Done {
 		parts = append(parts, "Actions: "+strings.Join(names, ", "))
 	}
-	if r.Done {
-		parts = append(parts, "The episode is over.")
+	told := strings.Join(parts, "\n\n")
+	if over := "The episode is over."; r.Done && !strings.Contains(told, over) {
+		told += "\n\n" + over
 	}
-	return strings.Join(parts, "\n\n")
+	return strings.TrimPrefix(told, "\n\n")
 }
 
 // facing returns the server that a session sees, or a request without one if t is nil.
