@@ -75,6 +75,33 @@ func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
 	return files, nil
 }
 
+// Rows returns the trajectories to try the reward at path on, and whether they are Merit's own: the
+// rows of data with its columns, else the fixtures in the reward's folder.
+func Rows(path, data string, columns []jsonl.Column) (rows []*rl.Trajectory, own bool, err error) {
+	if data != "" {
+		f, err := mapped(data, columns)
+		return f.trajectories, false, err
+	}
+	files, err := readFixtures(folderOf(path), "", true)
+	for _, f := range files {
+		rows, own = append(rows, f.trajectories...), f.path == builtin
+	}
+	return rows, own, err
+}
+
+// mapped reads a file of which fields may have other names.
+func mapped(path string, columns []jsonl.Column) (f fixtureFile, err error) {
+	in, err := jsonl.Open(path, nil)
+	if err != nil {
+		return f, err
+	}
+	in.Map(columns)
+	if err = in.Fit(); err == nil {
+		f, err = readFixture(path, in)
+	}
+	return f, errors.Join(err, in.Close())
+}
+
 // Sample returns the conversations of new rewards.
 func Sample() ([]*rl.Trajectory, error) {
 	in, err := jsonl.NewReader(builtin, bytes.NewReader(guest.Conversations))
