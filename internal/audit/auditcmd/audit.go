@@ -4,7 +4,6 @@ package auditcmd
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -189,5 +188,5 @@ func (o *auditOptions) print(w io.Writer, r *audit.Report) error {
 // exists reports whether there is a file or folder at a path.
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return !errors.Is(err, os.ErrNotExist)
+	return err == nil
 }

@@ -50,7 +50,7 @@ func (o *auditOptions) kind(cmd *cobra.Command, target string) (what, error) {
 	}
 	if text, err := os.ReadFile(target); err == nil && strings.HasSuffix(target, ".py") && plays.Match(text) {
 		return plugin, nil
-	} else if err == nil && !sandbox.IsScript(target) {
+	} else if ext := filepath.Ext(target); err == nil && ext != ".py" && ext != ".js" {
 		return plugin, nil // a program
 	}
 	return reward, nil

@@ -67,7 +67,7 @@ func (a *auditor) fails(id string, pass func(p *probe) bool, k kind) {
 	var problems []string
 	n := 0
 	for _, p := range a.all {
-		if p.kind != k || p.task.oracle == nil {
+		if p.kind != k || p.task.oracle == nil || p.task.truth == nil {
 			continue
 		}
 		if n++; pass(p) && len(problems) < quoted {
@@ -137,8 +137,8 @@ func (a *auditor) beaten() {
 		if p.task.form == "" || !slices.Contains(append([]kind{longWrong, hostile, many}, wrong...), p.kind) {
 			continue
 		}
-		if n++; p.scored() && p.score() > p.task.oracle.score()+1e-9 && len(problems) < quoted {
-			problems = append(problems, fmt.Sprintf("%v, the right one %g", p, p.task.oracle.score()))
+		if n++; p.scored() && p.score() > p.task.best.score()+1e-9 && len(problems) < quoted {
+			problems = append(problems, fmt.Sprintf("%v, the right one %g", p, p.task.best.score()))
 		}
 	}
 	if n > 0 {
@@ -203,8 +203,12 @@ func (a *auditor) failures() {
 	full := a.above(1)
 	var problems []string
 	n := 0
+	optional := slices.ContainsFunc(a.all, func(p *probe) bool { return p.kind == recorded && p.task.truth == nil && p.scored() })
 	for _, p := range a.all {
 		var problem string
+		if p.task.truth == nil || optional && p.kind == missing { // the data says that it scores without one
+			continue
+		}
 		switch p.kind {
 		case missing:
 			if n++; full(p) || p.scored() && a.aswrong(p) {
@@ -288,7 +292,7 @@ func (a *auditor) lengths() {
 			continue
 		}
 		low, _ := a.floor(p.task)
-		if n++; p.score() > base.score()+0.1*(p.task.oracle.score()-low) && len(problems) < quoted {
+		if n++; p.score() > base.score()+0.45*(p.task.oracle.score()-low) && len(problems) < quoted {
 			problems = append(problems, fmt.Sprintf("%v, and %g without %d more characters", p, base.score(), len(filler)))
 		}
 	}

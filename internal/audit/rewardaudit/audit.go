@@ -112,20 +112,19 @@ func (a *auditor) complete(seconds float64) (all []audit.Result) {
 // ones.
 func (a *auditor) probe(ctx context.Context) error {
 	for _, t := range a.tasks {
-		if a.pool != nil && a.compares() { // replies are scored against each other: only the recorded ones make sense
-			for _, reply := range t.replies {
-				a.add(t, recorded, reply, nil)
-			}
-			continue
+		for _, row := range t.rows[:min(len(t.rows), most)] {
+			a.record(t, row)
 		}
-		a.rightReplies(t)
+		if !a.compares() { // else replies are scored against each other
+			a.rightReplies(t)
+		}
 	}
 	if err := a.evaluate(ctx, a.all); err != nil || a.compares() {
 		return err
 	}
 	from := len(a.all)
 	for _, t := range a.tasks {
-		if t.choose(a.all); t.oracle != nil && t.truth != nil {
+		if t.choose(a.all); t.oracle != nil && t.single {
 			a.wrongReplies(t, a.tasks)
 		}
 	}
@@ -135,26 +134,25 @@ func (a *auditor) probe(ctx context.Context) error {
 // compares reports whether the reward compares trajectories.
 func (a *auditor) compares() bool { return a.info.Group }
 
-// choose sets the oracle of the task: the best reply, and the first of those.
+// choose sets the best reply of the task, and the form of its oracle: the one with the highest
+// score, if it is nearly as good as the best reply.
 func (t *task) choose(all []*probe) {
-	for _, p := range all {
-		if p.task == t && p.scored() && (t.oracle == nil || p.score() > t.oracle.score()) {
-			t.oracle = p
+	var low float64
+	mine := slices.DeleteFunc(slices.Clone(all), func(p *probe) bool { return p.task != t || !p.scored() })
+	for _, p := range mine {
+		if low = min(low, p.score()); t.best == nil || p.score() > t.best.score() {
+			t.best = p
 		}
 	}
-	if t.oracle == nil {
+	if t.oracle = t.best; t.best == nil || len(t.answers) == 0 {
 		return
 	}
-	for _, form := range append([]string{formOf(t.oracle.text, t.answers)}, forms...) {
-		if form == "" || len(t.answers) == 0 {
-			continue
-		}
-		text := fill(form, t.answer())
-		if slices.ContainsFunc(all, func(p *probe) bool {
-			return p.task == t && p.text == text && p.scored() && p.score() == t.oracle.score()
-		}) {
-			t.form = form
-			return
+	texts := append([]string{formOf(t.best.text, t.answers)}, forms...)
+	top := low + 0.75*(t.best.score()-low)
+	for _, form := range texts {
+		i := slices.IndexFunc(mine, func(p *probe) bool { return form != "" && p.text == fill(form, t.answer()) })
+		if i >= 0 && mine[i].score() >= top && (t.form == "" || mine[i].score() > t.oracle.score()) {
+			t.oracle, t.form = mine[i], form
 		}
 	}
 }
@@ -172,7 +170,7 @@ func (a *auditor) rows(probes []*probe) []*rl.Trajectory {
 	rows := make([]*rl.Trajectory, len(probes))
 	for i, p := range probes {
 		rows[i] = p.row
-		if a.compares() {
+		if a.compares() && rows[i].Group == "" {
 			rows[i].Group = "task " + p.task.row.ID
 		}
 	}

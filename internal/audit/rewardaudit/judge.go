@@ -24,13 +24,21 @@ func (a *auditor) judge() {
 	a.result(audit.Passing("reward.loads", map[string]any{"tasks": len(a.tasks), "probes": len(a.all), "scored": len(scored)}))
 	a.outside()
 	a.within(scored)
+	decided, checkable := a.decided()
+	if a.Own && !decided { // they may lack what the reward reads
+		for _, id := range []string{"reward.constant", "reward.any_reply", "reward.ground_truth"} {
+			a.result(audit.Skipping(id, "%s", needsRows))
+		}
+		a.without(needsRows, "")
+		return
+	}
 	a.variety(scored)
 	if a.compares() {
 		a.without("it compares the replies of a group", "reward.any_reply")
 		return
 	}
 	a.strange()
-	switch decided, checkable := a.decided(); {
+	switch {
 	case !checkable:
 		a.without("the rows have no ground truth that the reward takes; name rows that have one with --data", "reward.ground_truth")
 	case !decided && !a.gap():
@@ -43,6 +51,9 @@ func (a *auditor) judge() {
 		a.answers()
 	}
 }
+
+// needsRows is why nothing can be said about answers.
+const needsRows = "Merit's own conversations may lack what the reward reads; write fixtures, or name rows with --data"
 
 // truthChecks are the checks that need a ground truth that decides.
 var truthChecks = []string{
@@ -116,7 +127,7 @@ func (a *auditor) variety(scored []*probe) {
 			return
 		}
 	}
-	if a.Own && a.info.GroundTruth == reward.UseIgnored || len(scored) < 2 {
+	if len(scored) < 2 {
 		a.result(audit.Skipping("reward.constant", "all %d scores are %g; name rows with different replies with --data", len(scored), scored[0].score()))
 		return
 	}

@@ -71,12 +71,18 @@ func (m *maker) add(t *task, k kind, text string, truth json.RawMessage) *probe 
 	return p
 }
 
-// rightReplies probes the recorded replies and every form of the right answer.
+// record adds a recorded row as it is.
+func (m *maker) record(t *task, row *rl.Trajectory) {
+	same := *row
+	same.ID = fmt.Sprintf("%d", len(m.all))
+	m.all = append(m.all, &probe{kind: recorded, text: reply(row), task: t, row: &same})
+}
+
+// rightReplies probes every form of the right answer.
 func (m *maker) rightReplies(t *task) {
-	for _, reply := range t.replies[:min(len(t.replies), 6)] {
-		m.add(t, recorded, reply, nil)
-		if form := formOf(reply, t.answers); form != "" {
-			m.add(t, right, fill(form, t.answer()), nil).task = t
+	for _, row := range t.rows[:min(len(t.rows), 4)] {
+		if form := formOf(reply(row), t.answers); form != "" {
+			m.add(t, right, fill(form, t.answer()), nil)
 		}
 	}
 	for _, answer := range t.answers {

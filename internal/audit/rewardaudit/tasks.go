@@ -19,10 +19,12 @@ type task struct {
 	row     *rl.Trajectory // the prompt and the columns
 	prompt  string         // the texts of the prompt
 	truth   json.RawMessage
-	answers []string // what a right reply says, the longest first; nil of a structured truth
-	replies []string // the recorded replies
-	oracle  *probe   // the reply with the highest score; nil if none has a score
-	form    string   // the form of oracle, with one %s, if it was made of an answer
+	answers []string         // what a right reply says, the longest first; nil of a structured truth
+	rows    []*rl.Trajectory // as recorded
+	single  bool             // a prompt and one reply, so that another reply can take its place
+	oracle  *probe           // a right reply: of form, or the best; nil if none has a score
+	best    *probe           // the reply with the highest score
+	form    string           // the form of oracle, with one %s; empty if no form of the answer is right
 }
 
 // most is how many tasks an audit probes.
@@ -33,16 +35,20 @@ func tasks(rows []*rl.Trajectory, info reward.Info) []*task {
 	var all []*task
 	byKey := map[string]*task{}
 	for _, row := range rows {
-		prompt, reply := split(row)
+		prompt, one := split(row)
 		truth := truthOf(row, info)
-		key := prompt + "\x00" + string(truth)
+		columns, _ := json.Marshal(row.Metadata) // of decoded JSON
+		key := prompt + "\x00" + string(truth) + "\x00" + string(columns)
 		t := byKey[key]
-		if t == nil {
-			t = &task{row: row, prompt: prompt, truth: truth, answers: answersOf(truth)}
+		if t == nil || !one {
+			t = &task{row: row, prompt: prompt, truth: truth, single: one}
+			if one {
+				t.answers = answersOf(truth)
+			}
 			byKey[key] = t
 			all = append(all, t)
 		}
-		t.replies = append(t.replies, reply)
+		t.rows = append(t.rows, row)
 	}
 	seen := map[string]bool{}
 	slices.SortStableFunc(all, func(a, b *task) int { return rank(a) - rank(b) })
@@ -71,18 +77,24 @@ func rank(t *task) int {
 	return 2
 }
 
-// split returns the text of the prompt of a row and of its last reply.
-func split(row *rl.Trajectory) (prompt, reply string) {
+// split returns the text of the prompt of a row, and whether one reply in text follows it.
+func split(row *rl.Trajectory) (prompt string, one bool) {
 	var b strings.Builder
-	for _, m := range row.Messages[:promptEnd(row)] {
+	n := promptEnd(row)
+	for _, m := range row.Messages[:n] {
 		b.WriteString(m.Content.Text() + "\n")
 	}
+	return b.String(), n == len(row.Messages) || n == len(row.Messages)-1 && row.Messages[n].ToolCalls == nil
+}
+
+// reply returns the text of the last reply of a row.
+func reply(row *rl.Trajectory) (text string) {
 	for _, m := range row.Messages {
 		if m.Role == rl.RoleAssistant {
-			reply = m.Content.Text()
+			text = m.Content.Text()
 		}
 	}
-	return b.String(), reply
+	return text
 }
 
 // promptEnd is the number of messages before the first reply.
@@ -98,27 +110,27 @@ func promptEnd(row *rl.Trajectory) int {
 // truthColumns are the columns that hold ground truths, in the data sets and trainers that are
 // known to us.
 var truthColumns = []string{
-	"ground_truth", "answer", "answers", "solution", "target", "label", "gold", "reference", "expected_answer", "expected", "gt", "correct_answer",
-	"tests", "test", "test_cases", "public_test_cases", "test_list", "calls", "expected_calls",
+	"ground_truth", "answer", "answers", "solution", "target", "label", "gold", "reference", "expected_answer", "gt", "correct_answer",
+	"tests", "test", "test_cases", "public_test_cases", "private_test_cases", "test_list", "input_output", "expected_calls",
 }
 
-// truthNames returns the columns of a row that hold its truth.
+// truthNames returns the columns of a row that hold its truth: those that the reward has
+// parameters for, or all of them if it has none, as it may read any.
 func truthNames(row *rl.Trajectory, info reward.Info) (names []string) {
+	var asked []string
 	for _, name := range truthColumns {
-		if _, ok := row.Metadata[name]; ok && (name == "ground_truth" || asks(info, name)) {
-			names = append(names, name)
+		if _, ok := row.Metadata[name]; !ok {
+			continue
+		}
+		names = append(names, name)
+		if info.Entry != nil && slices.ContainsFunc(info.Entry.Asks, func(p reward.Parameter) bool { return p.Name == name }) {
+			asked = append(asked, name)
 		}
 	}
-	return names
-}
-
-// asks reports whether a reward has a parameter for a column; a reward without a list of them may
-// read any.
-func asks(info reward.Info, name string) bool {
-	if info.Entry == nil {
-		return true
+	if asked != nil {
+		return asked
 	}
-	return len(info.Entry.Asks) == 0 || slices.ContainsFunc(info.Entry.Asks, func(p reward.Parameter) bool { return p.Name == name })
+	return names
 }
 
 // truthOf returns the ground truth of a row, or nil.
