@@ -2,11 +2,109 @@ package auditcmd
 
 import (
 	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/internal/audit"
+	"github.com/merit-rl/merit/internal/audit/envaudit"
+	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // environment audits an environment.
 func (o *auditOptions) environment(ctx context.Context, target string, kind what, bounds *[2]float64) (*audit.Report, error) {
-	return nil, nil
+	s := envaudit.Subject{Texts: o.Say, Range: bounds}
+	digest, err := "", error(nil)
+	switch kind {
+	case folder:
+		s.Folder = target
+		if digest, err = envaudit.Digest(target); err == nil && o.URL != "" {
+			err = o.server(&s, o.URL)
+		}
+	case server:
+		s.Manifest = envaudit.Describe(target, "")
+		err = o.server(&s, target)
+	default:
+		digest, err = o.plugin(ctx, &s, target)
+	}
+	if err == nil && o.Oracle != "" {
+		s.Oracle, err = envaudit.ReadSolutions(o.Oracle)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, results, err := envaudit.Run(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return audit.New(target, digest, audit.OpenEnv, m, results), nil
+}
+
+// plugin prepares the audit of a plug-in or a module.
+func (o *auditOptions) plugin(ctx context.Context, s *envaudit.Subject, target string) (digest string, err error) {
+	path, err := host.Find(target, merit.PluginFolders(o.host.Env)...)
+	if here := "./" + target; err != nil && !strings.ContainsRune(target, '/') && disk.Check(here) == nil {
+		path, err = here, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	cfg := o.config(path)
+	found, err := host.Check(ctx, cfg)
+	if err != nil {
+		return "", err
+	}
+	s.Manifest = envaudit.Describe(found.Name, found.Version)
+	s.Sandboxed = disk.Runs(path)
+	s.Open = func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }
+	if s.Sandboxed && strings.HasSuffix(path, ".wasm") {
+		other := cfg
+		other.Sandbox.Interpreter = true
+		s.Portable = func(ctx context.Context) (env.Env, error) { return host.Open(ctx, other) }
+	}
+	if file := strings.TrimPrefix(path, disk.Sandbox); !strings.HasPrefix(path, disk.BuiltIn) {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			s.Files = file
+		}
+	}
+	return "sha256:" + found.Digest, nil
+}
+
+// config returns how to start a plug-in. It allows slow starts and resets.
+func (o *auditOptions) config(path string) host.Config {
+	cfg := host.DefaultConfig()
+	cfg.Path, cfg.Slots, cfg.Log = path, 5, o.host.Logger()
+	cfg.StartTimeout, cfg.BatchDeadline, cfg.ResetDeadline = time.Minute, time.Minute, time.Minute
+	if o.Options != "" {
+		cfg.Options = json.RawMessage(o.Options)
+	}
+	return cfg
+}
+
+// server prepares the audit of the environment at a URL, through Merit's client of OpenEnv.
+func (o *auditOptions) server(s *envaudit.Subject, url string) error {
+	options := map[string]any{}
+	if o.Options != "" {
+		if err := json.Unmarshal([]byte(o.Options), &options); err != nil {
+			return err
+		}
+	}
+	options["url"] = url
+	text, err := json.Marshal(options)
+	if err != nil {
+		return err
+	}
+	path, err := host.Find("builtin:openenv", merit.PluginFolders(o.host.Env)...)
+	if err != nil {
+		return err
+	}
+	cfg := o.config(path)
+	cfg.Options = text
+	s.Remote = true
+	s.Open = func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }
+	return nil
 }

@@ -3,6 +3,7 @@ package rewardaudit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -256,4 +257,13 @@ func lists(answer, form string) []string {
 		each = append(each, fill(form, text))
 	}
 	return []string{fill(form, strings.Join(all, ", ")), fill(form, strings.Join(all, " or ")), strings.Join(each, "\n")}
+}
+
+// Hacks returns the known hacks.
+func Hacks() []string { return slices.Clone(hacks) }
+
+// GivenAway reports whether a prompt says the answer of a ground truth, marked as such.
+func GivenAway(prompt string, truth json.RawMessage) bool {
+	t := &task{prompt: prompt, answers: answersOf(truth)}
+	return len(t.answers) > 0 && t.givenAway()
 }
