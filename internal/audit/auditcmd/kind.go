@@ -27,6 +27,9 @@ const (
 // plays matches the Python of an environment.
 var plays = regexp.MustCompile(`(?m)^\s*(from|import)\s+merit_plugin\b`)
 
+// steps matches the Python of an environment that is only a class.
+var steps = regexp.MustCompile(`(?s)\n[ \t]+def reset\(self.*\n[ \t]+def step\(self`)
+
 // kind returns what the target is.
 func (o *auditOptions) kind(cmd *cobra.Command, target string) (what, error) {
 	file := strings.Split(target, ".py:")[0]
