@@ -51,7 +51,7 @@ func (o *auditOptions) kind(cmd *cobra.Command, target string) (what, error) {
 	case strings.HasSuffix(target, ".wasm"):
 		return module(target), nil
 	}
-	if text, err := os.ReadFile(target); err == nil && strings.HasSuffix(target, ".py") && plays.Match(text) {
+	if text, err := os.ReadFile(target); err == nil && strings.HasSuffix(target, ".py") && (plays.Match(text) || steps.Match(text)) {
 		return plugin, nil
 	} else if ext := filepath.Ext(target); err == nil && ext != ".py" && ext != ".js" {
 		return plugin, nil // a program

@@ -97,7 +97,7 @@ func (a *auditor) image(folder string) {
 	docker := ""
 	for _, name := range []string{"Dockerfile", "server/Dockerfile"} {
 		if text, err := os.ReadFile(filepath.Join(folder, name)); err == nil && docker == "" {
-			docker = string(text)
+			docker = comments.ReplaceAllString(string(text), "")
 		}
 	}
 	a.add(audit.Judge("static.dependency_pinning", nil, unpinned(folder, docker)))
@@ -122,6 +122,7 @@ func (a *auditor) image(folder string) {
 
 var (
 	from        = regexp.MustCompile(`(?mi)^FROM\s+(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?`)
+	comments    = regexp.MustCompile(`(?m)^\s*#.*$`)
 	exact       = regexp.MustCompile(`===?\s*[\w.!+-]+|@\s*\S+|^\s*-|^\s*$|^\s*#`)
 	projectDeps = regexp.MustCompile(`(?ms)^dependencies\s*=\s*\[(.*?)^\s*\]`)
 )

@@ -197,35 +197,35 @@ func (t *task) givenAway() bool {
 	}
 }
 
-// failures requires that there is no score without a ground truth, and that an empty one is not
-// equal to a reply.
+// failures requires that a missing or empty ground truth is not right, and looks for handlers that
+// make scores of exceptions; and that there is no score at all without a ground truth.
 func (a *auditor) failures() {
 	full := a.above(1)
-	var problems []string
+	var passed, wrong []string
 	n := 0
 	optional := slices.ContainsFunc(a.all, func(p *probe) bool { return p.kind == recorded && p.task.truth == nil && p.scored() })
 	for _, p := range a.all {
-		var problem string
-		if p.task.truth == nil || optional && p.kind == missing { // the data says that it scores without one
-			continue
+		if p.task.truth == nil || p.kind != missing && p.kind != blank || optional && p.kind == missing {
+			continue // of optional, the data says that it scores without one
 		}
-		switch p.kind {
-		case missing:
-			if n++; full(p) || p.scored() && a.aswrong(p) {
-				problem = fmt.Sprintf("%v, without a ground truth", p)
-			}
-		case blank:
-			if n++; full(p) {
-				problem = fmt.Sprintf("%v, beside an empty ground truth", p)
-			}
-		}
-		if problem != "" && len(problems) < quoted {
-			problems = append(problems, problem)
+		text := fmt.Sprintf("%v, with a ground truth that is %s", p, p.kind)
+		switch n++; {
+		case full(p):
+			passed = append(passed, text)
+		case p.kind == missing && p.scored() && a.aswrong(p):
+			wrong = append(wrong, text)
 		}
 	}
-	if n > 0 {
-		a.result(audit.Judge("reward.failures", map[string]any{"cases": n}, append(problems, a.swallowed()...)))
+	passed = append(passed[:min(len(passed), quoted)], a.swallowed()...)
+	if n == 0 && len(passed) == 0 {
+		return
 	}
+	a.result(audit.Judge("reward.failures", map[string]any{"cases": n}, passed))
+	if optional {
+		a.result(audit.Skipping("reward.missing_truth", "rows of the data have no ground truth and a score, so that it is optional"))
+		return
+	}
+	a.result(audit.Judge("reward.missing_truth", map[string]any{"cases": n}, wrong[:min(len(wrong), quoted)]))
 }
 
 // aswrong reports whether a probe scored as a wrong reply to its task: the lowest score, or that of

@@ -57,7 +57,7 @@ const needsRows = "Merit's own conversations may lack what the reward reads; wri
 
 // truthChecks are the checks that need a ground truth that decides.
 var truthChecks = []string{
-	"reward.failures", "reward.oracle", "reward.empty_answer", "reward.random_answer", "reward.truncated_answer", "reward.other_answer", "reward.many_answers", "reward.known_hacks",
+	"reward.failures", "reward.missing_truth", "reward.oracle", "reward.empty_answer", "reward.random_answer", "reward.truncated_answer", "reward.other_answer", "reward.many_answers", "reward.known_hacks",
 	"reward.beats_oracle", "reward.answer_in_prompt", "reward.option_order", "reward.length", "reward.whitespace", "reward.case", "reward.canary_leak",
 }
 
