@@ -17,6 +17,7 @@ func (s *Server) peerRoutes() []route {
 	routes := []route{
 		{method: "POST", path: "/seed_session", answer: (*call).seedSession},
 		{method: "POST", path: "/aggregate_metrics", answer: (*call).aggregateMetrics},
+		{method: "GET", path: "/reverify_mode", open: reverifyMode},
 		{method: "GET", path: "/health", open: s.healthyReward},
 	}
 	for _, p := range shape.Peers {
@@ -139,4 +140,12 @@ func (c *call) aggregateMetrics() error {
 func (s *Server) healthyReward(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", typeJSON)
 	fmt.Fprintf(w, "{\"status\":\"ok\",\"reward_function\":%q}\n", s.DefaultReward)
+}
+
+// reverifyMode tells NeMo Gym that a rollout can be verified again at any time (base_resources_
+// server.py: ReverifyMode). That is true of every reward of the server: an evaluation starts from
+// the same memory, has no clock, network or files, and cannot ask a model.
+func reverifyMode(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", typeJSON)
+	fmt.Fprintln(w, `"stateless"`)
 }

@@ -77,7 +77,7 @@ func played(t *testing.T, file string, c change) []audit.Result {
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots = "sandbox:"+file, 5
 	subject := envaudit.Subject{
-		Open: func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }, Sandboxed: true, Range: c.Range, Manifest: envaudit.Describe(c.Name, ""),
+		Open: func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }, Sandboxed: true, Source: source(t, file), Range: c.Range, Manifest: envaudit.Describe(c.Name, ""),
 	}
 	if c.Oracle != "" {
 		path := filepath.Join(t.TempDir(), "oracle.jsonl")
@@ -124,4 +124,11 @@ func write(t *testing.T, folder, name, text string) {
 	path := filepath.Join(folder, name)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func source(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
 }

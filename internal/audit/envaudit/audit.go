@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/audit"
+	"github.com/merit-rl/merit/internal/audit/rewardaudit"
 	"github.com/merit-rl/merit/internal/base/checks"
 	"github.com/merit-rl/merit/internal/contracts/envcontract"
 )
@@ -30,6 +31,8 @@ type Subject struct {
 	Sandboxed, Remote bool
 	// Folder is the package with an openenv.yaml; empty if there is none.
 	Folder string
+	// Source is the text of an environment that is one script.
+	Source string
 	// Files are the files of a plug-in: its folder, or its one file.
 	Files string
 	// Texts are what to say to an environment that takes free text.
@@ -190,6 +193,8 @@ func (a *auditor) contract(ctx context.Context) error {
 	if len(problems["runtime.episode_determinism"]) == 0 {
 		made["runtime.seed_control"]++
 	}
+	problems["runtime.seed_control"] = append(problems["runtime.seed_control"], rewardaudit.Unsteady(a.Source)...)
+	problems["runtime.state_contract"] = append(problems["runtime.state_contract"], a.broken()...)
 	for _, c := range audit.Environments() {
 		if made[c.ID] > 0 && c.ID != "runtime.reward_well_formed" && c.ID != "semantic.replayability" {
 			a.add(audit.Judge(c.ID, map[string]any{"promises": made[c.ID]}, problems[c.ID]))
@@ -208,6 +213,23 @@ func problem(r checks.Result) string {
 		text += " (" + f.Where + ")"
 	}
 	return text
+}
+
+// broken lists the episodes in which the slot failed.
+func (a *auditor) broken() (problems []string) {
+	for _, e := range a.all("still", "random", "random again", "oracle", "hack") {
+		if e.last().Flags&env.Failed == 0 || len(problems) == 2 {
+			continue
+		}
+		why := "it gave no reason"
+		for _, v := range e.last().Events {
+			if v.Kind == env.EventError {
+				why = v.Message
+			}
+		}
+		problems = append(problems, fmt.Sprintf("seed %d, step %d: the slot failed: %.200s", e.Seed, len(e.Moments)-1, why))
+	}
+	return problems
 }
 
 // outOfRange lists returns beyond the declared range.

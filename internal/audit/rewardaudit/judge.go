@@ -203,18 +203,21 @@ func (a *auditor) sameBesides() (lines []string) {
 
 // unsteady are expressions whose value is another one in each process: constant in the sandbox
 // and so not seen by scoring twice.
-var unsteady = regexp.MustCompile(`\b(time\.time|time\.time_ns|time\.monotonic|time\.perf_counter|datetime\.(datetime\.)?(now|utcnow|today)|date\.today|random\.(random|randint|choice|choices|uniform|gauss|shuffle|sample)|uuid\.uuid[14]|secrets\.\w+|os\.urandom|os\.getenv|os\.environ|(np|numpy)\.random\.\w+|Math\.random|Date\.now|hash)\s*[\(\[.]`)
+var unsteady = regexp.MustCompile(`(?:^|[^.\w])(time\.time|time\.time_ns|time\.monotonic|time\.perf_counter|datetime\.(datetime\.)?(now|utcnow|today)|date\.today|random\.(random|randint|randrange|choice|choices|uniform|gauss|shuffle|sample)|uuid\.uuid[14]|secrets\.\w+|os\.urandom|os\.getenv|os\.environ|(np|numpy)\.random\.\w+|Math\.random|Date\.now|hash)\s*[\(\[.]`)
 
-// sourceProblems lists the lines of a script that use a clock, random numbers, the environment or
-// the salted hash of texts.
-func (a *auditor) sourceProblems() (lines []string) {
-	for i, line := range strings.Split(a.Source, "\n") {
+// sourceProblems lists the lines of the script that Unsteady finds.
+func (a *auditor) sourceProblems() []string { return Unsteady(a.Source) }
+
+// Unsteady lists the lines of a script that use a clock, the global generator of random numbers,
+// the environment or the salted hash of texts: fixed in the sandbox, but not elsewhere.
+func Unsteady(source string) (lines []string) {
+	for i, line := range strings.Split(source, "\n") {
 		code := strings.TrimSpace(line)
 		if strings.HasPrefix(code, "#") || strings.HasPrefix(code, "//") || strings.HasPrefix(code, "*") {
 			continue
 		}
-		if m := unsteady.FindString(code); m != "" && len(lines) < quoted && !strings.Contains(code, "random.seed(") {
-			lines = append(lines, fmt.Sprintf("line %d uses %s: fixed in the sandbox, but not elsewhere", i+1, strings.TrimRight(m, "([. ")))
+		if m := unsteady.FindStringSubmatch(code); m != nil && len(lines) < quoted && !strings.Contains(source, "random.seed(") {
+			lines = append(lines, fmt.Sprintf("line %d uses %s: fixed in the sandbox, but not elsewhere", i+1, m[1]))
 		}
 	}
 	return lines

@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/data/row"
+	"github.com/merit-rl/merit/internal/outcomes"
 )
 
 // nemoGym reads a row of a data set with responses_create_params (the request to the model) and
@@ -106,25 +107,26 @@ func (o *object) set(name string, value any) error {
 	return nil
 }
 
+// failureFields are the fields of a verify response without a score. A rollout that is verified
+// again brings those of its earlier attempt.
+var failureFields = []string{failureField, "_ng_failure_terminal", "_ng_failure_judge_error"}
+
 // verified returns the request with its result added (BaseVerifyResponse): reward,
 // merit_outcome, merit_reason and merit_unscored. The last is 0 or 1, because NeMo Gym's
 // profiles average numbers and booleans. For the same reason metrics become fields, unless the
-// row has a field of that name. For an evaluation without a score, _ng_failure_class keeps it
-// out of NeMo Gym's own results and aggregates (rollout_collection.py: NG_FAILURE_CLASS_KEY).
+// row has a field of that name. An evaluation without a score has the fields of failed.
 func verified(asked object, x scoring.Result, score *float64) ([]byte, error) {
-	out := object{names: slices.Clone(asked.names), values: map[string]json.RawMessage{}}
-	for name, value := range asked.values {
-		out.values[name] = value
+	out := object{values: map[string]json.RawMessage{}}
+	for _, name := range asked.names {
+		if !slices.Contains(failureFields, name) {
+			out.names = append(out.names, name)
+			out.values[name] = asked.values[name]
+		}
 	}
-	type field struct {
-		name  string
-		value any
-	}
-	scored := x.Outcome == reward.Scored
 	fields := []field{{"reward", (*decimal)(score)}, {"merit_outcome", x.Outcome}, {"merit_reason", x.Reason}, {"merit_unscored", 0}}
-	if !scored {
+	if x.Outcome != reward.Scored {
 		fields[3].value = 1
-		fields = append(fields, field{"_ng_failure_class", "merit_" + string(x.Outcome)})
+		fields = append(fields, failed(x)...)
 	}
 	for _, m := range x.Metrics {
 		if _, taken := asked.values[m.Name]; !taken && m.IsScoreValid && !slices.ContainsFunc(fields, func(f field) bool { return f.name == m.Name }) {
@@ -137,4 +139,27 @@ func verified(asked object, x scoring.Result, score *float64) ([]byte, error) {
 		}
 	}
 	return out.json(), nil
+}
+
+// field is a field of a verify response.
+type field struct {
+	name  string
+	value any
+}
+
+// failed returns the fields of an evaluation without a score. _ng_failure_class keeps it out of
+// NeMo Gym's own results and aggregates (rollout_collection.py: NG_FAILURE_CLASS_KEY). Gym does not
+// try it again if _ng_failure_terminal is set; gym eval reverify --judge-failed-only scores those
+// again whose class is judge_failed.
+func failed(x scoring.Result) []field {
+	form := outcomes.Of(x.Outcome)
+	reason := string(x.Outcome)
+	if x.Reason != "" {
+		reason += ": " + x.Reason
+	}
+	fields := []field{{failureField, form.NeMoGym}, {"failure_reason", form.Reason}, {"errors", []string{reason}}}
+	if form.Terminal {
+		return append(fields, field{"_ng_failure_terminal", true})
+	}
+	return append(fields, field{"_ng_failure_judge_error", reason})
 }

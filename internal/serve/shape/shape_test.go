@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/outcomes"
 	"github.com/merit-rl/merit/internal/serve/shape"
 	"github.com/stretchr/testify/require"
 )
@@ -132,7 +133,7 @@ func TestAnswers(t *testing.T) {
 		{shape.OpenRLHF, oneBody, 0, "null", `{"rewards":null,"scores":null,"extra_logs":{"merit_unscored":[1]}}`, 1},
 		{shape.NeMoGym, nemoBody, 1, "error", `{` + echo + `,"reward":0.5,"merit_outcome":"scored","merit_reason":"half","merit_unscored":0}`, 0},
 		{shape.NeMoGym, nemoBody, 0, "-1", `{` + echo + `,"reward":-1,"merit_outcome":"out_of_fuel","merit_reason":"it ended","merit_unscored":1,
-			"_ng_failure_class":"merit_out_of_fuel"}`, 1},
+			"_ng_failure_class":"merit_out_of_fuel","_ng_failure_terminal":true,"failure_reason":"out_of_fuel","errors":["out_of_fuel: it ended"]}`, 1},
 	} {
 		r, err := shape.Decode(c.peer, []byte(c.body), shape.Options{})
 		require.NoError(t, err)
@@ -217,5 +218,28 @@ func TestDecimals(t *testing.T) {
 		require.NoError(t, err)
 		want := map[string]string{"1": "1.0", "-0": "-0.0", "1e300": "1e+300", "100000000": "100000000.0", "0.1": "0.1"}[number]
 		require.Equal(t, `{"rewards":[`+want+`],"scores":[`+want+`],"extra_logs":{"merit_unscored":[1.0]}}`, string(text))
+	}
+}
+
+// Promise: NeMo Gym learns from the fields of an evaluation without a score whether to try it again,
+// for every outcome; and a rollout that has a score when it is verified again loses the marks of
+// its failure.
+func TestFailuresOfNeMoGym(t *testing.T) {
+	for _, form := range outcomes.All() {
+		if form.Outcome == reward.Scored {
+			continue
+		}
+		r, err := shape.Decode(shape.NeMoGym, []byte(nemoBody), shape.Options{})
+		require.NoError(t, err)
+		got, _, err := r.Answer(results(1, 0, form.Outcome), on(t, "0"))
+		require.NoError(t, err)
+		require.Contains(t, string(got), `"_ng_failure_class":"`+form.NeMoGym+`"`)
+		require.Equal(t, form.Cause == outcomes.Infrastructure, strings.Contains(string(got), `"_ng_failure_class":"judge_failed"`), string(got))
+		require.Equal(t, form.Cause != outcomes.Infrastructure, strings.Contains(string(got), `"_ng_failure_terminal":true`), string(got))
+		again, err := shape.Decode(shape.NeMoGym, got, shape.Options{})
+		require.NoError(t, err)
+		got, _, err = again.Answer(results(1, 1, form.Outcome), on(t, "0"))
+		require.NoError(t, err)
+		require.NotContains(t, string(got), "_ng_failure")
 	}
 }
