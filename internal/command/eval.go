@@ -43,6 +43,8 @@ type evalOptions struct {
 	SkipBad   bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 	Strict    bool     `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
 	Resume    bool     `flag:"resume" usage:"resume a stopped evaluation that writes to --out, or start it"`
+	Retry     []string `flag:"retry" usage:"score again only the results of --results that failed for these causes: infrastructure, reward, limit, row; keep the others" words:"infrastructure,reward,limit,row" split:"yes"`
+	Results   string   `flag:"results" usage:"the results of an earlier evaluation of the same data, for --retry" files:"jsonl,zst,gz"`
 	PassAt    []int    `flag:"pass-at" usage:"for several completions per prompt: estimate pass@k and pass^k for these k, such as 1,4,8"`
 	Success   float64  `flag:"success-score" usage:"score above which a completion succeeds, for --pass-at (default: train.success_score of --config, or 0.5)"`
 	Parallel  int      `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
@@ -50,6 +52,7 @@ type evalOptions struct {
 	fleet     fleetcmd.Options
 	overview  scores.Overview // filled if no results are written
 	attempts  scores.Attempts
+	retry     *retry // nil without --retry
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -85,6 +88,11 @@ Eval writes the results file atomically, and replaces an existing file only with
 --force. If eval is stopped, it keeps the finished results in a file next to it (.part),
 and --resume continues from there.
 
+With --retry infrastructure and --results, eval scores again only what failed in an earlier
+evaluation for reasons that were neither the answer's nor the reward's: a timeout, or a
+judge that did not answer. The other lines stay byte for byte. Members of a group are
+scored again together.
+
 With --fleet, workers (merit fleet worker) score shards of 64 trajectories or of whole
 groups. The keys of judges come from each worker's environment. A fleet is worthwhile if
 scoring a trajectory takes longer than sending it, as with judges or heavy Python.
@@ -95,6 +103,7 @@ nothing. If lines are unusable, eval lists them, writes nothing and exits with 4
 		Example: "  merit eval --reward reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
 			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
 			"  merit eval --reward reward.py --data samples.jsonl --pass-at 1,4\n" +
+			"  merit eval --reward reward.py --data trajectories.jsonl --retry infrastructure --results results.jsonl --out again.jsonl\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
 		RunE: o.run,
 	}, o)
@@ -113,11 +122,17 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.Config != "" && (o.Reward != "" || o.With != "" || o.Batch != "" || o.Answers != "" || o.Otherwise != "") {
 		return console.Usage(cmd, "give one of the two", "--config and --reward both name a reward")
 	}
+	if o.Resume && o.Retry != nil {
+		return console.Usage(cmd, "give one of the two", "--resume finishes an evaluation, and --retry begins one")
+	}
 	if o.Resume && (o.Out == "" || o.Out == "-") {
 		return console.Usage(cmd, "name the file of the results, such as --out results.jsonl", "--resume continues the file of --out")
 	}
 	var err error
 	if o.PassAt, err = scores.PassAt(cmd, o.PassAt); err != nil {
+		return err
+	}
+	if o.retry, err = newRetry(cmd, o.Retry, o.Results, o.Out); err != nil {
 		return err
 	}
 	columns, err := jsonl.ParseColumns(o.Columns)
@@ -162,7 +177,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if scorer != nil {
 		options.Evaluator, options.Chunk = scorer, fleet.ScoreChunk
 	}
-	summary, err := judges.Evaluate(ctx, options)
+	summary, err := o.evaluate(ctx, judges, options)
 	elapsed := o.host.Now().Sub(began)
 	progress.Close()
 	left := scorer.Close(o.host)
@@ -174,6 +189,14 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return o.unscored(cmd, summary)
+}
+
+// evaluate scores the data, or with --retry what failed of it.
+func (o *evalOptions) evaluate(ctx context.Context, rewards *merit.Rewards, options merit.EvaluateOptions) (*scoring.Summary, error) {
+	if o.retry != nil {
+		return o.retry.evaluate(ctx, rewards, options)
+	}
+	return rewards.Evaluate(ctx, options)
 }
 
 // each returns what receives every result, or nil.
@@ -323,7 +346,8 @@ type evalReport struct {
 	Asked     map[string]reward.Asked `json:"asked,omitempty"`
 	Seconds   float64                 `json:"seconds"`
 	PerSecond float64                 `json:"evaluations_per_second"`
-	Pass      []attempts.Rate         `json:"pass,omitempty"` // pass@k and pass^k
+	Pass      []attempts.Rate         `json:"pass,omitempty"`    // pass@k and pass^k
+	Retried   []reward.Count          `json:"retried,omitempty"` // how what was scored again ended
 }
 
 // infos returns the descriptions of all rewards.
@@ -340,6 +364,9 @@ func (o *evalOptions) report(s *scoring.Summary, rewards *merit.Rewards, elapsed
 	if len(all) > 1 {
 		r.Rewards = all
 	}
+	if o.retry != nil {
+		r.Retried = o.retry.ended
+	}
 	r.PerSecond = float64(s.Trajectories-s.Kept) / max(r.Seconds, 1e-9)
 	w := io.Writer(o.host.Stdout)
 	if o.Out == "-" {
@@ -354,6 +381,9 @@ func (o *evalOptions) report(s *scoring.Summary, rewards *merit.Rewards, elapsed
 	t.Add("trajectories", strconv.Itoa(s.Trajectories))
 	if s.Kept > 0 {
 		t.Add("kept from before", strconv.Itoa(s.Kept))
+	}
+	if o.retry != nil {
+		t.Add("scored again", o.retry.String())
 	}
 	if s.Skipped.Count > 0 {
 		t.Add("skipped "+cmp.Or(s.Skipped.Unit, "line")+"s", strconv.Itoa(s.Skipped.Count))
