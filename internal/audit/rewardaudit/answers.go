@@ -85,7 +85,7 @@ func (a *auditor) passes(id string, k kind) {
 	var problems []string
 	n := 0
 	for _, p := range a.all {
-		if p.kind != k {
+		if _, gap := a.floor(p.task); p.kind != k || !gap {
 			continue
 		}
 		if n++; !half(p) && len(problems) < quoted {

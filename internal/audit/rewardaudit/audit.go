@@ -185,7 +185,7 @@ func (a *auditor) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	problems := a.sourceProblems()
+	var problems []string
 	for i, p := range reversed {
 		if was, now := line(p.row, p.found), line(p.row, found[i]); was != now && len(problems) < 3 {
 			problems = append(problems, fmt.Sprintf("%v; in another order: %s", p, now))

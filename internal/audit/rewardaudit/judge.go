@@ -23,6 +23,11 @@ func (a *auditor) judge() {
 	}
 	a.result(audit.Passing("reward.loads", map[string]any{"tasks": len(a.tasks), "probes": len(a.all), "scored": len(scored)}))
 	a.outside()
+	if a.Source != "" {
+		a.result(audit.Judge("reward.source", nil, Unsteady(a.Source)))
+	} else {
+		a.result(audit.Skipping("reward.source", "it is a compiled module"))
+	}
 	a.within(scored)
 	decided, checkable := a.decided()
 	if a.Own && !decided { // they may lack what the reward reads
@@ -204,9 +209,6 @@ func (a *auditor) sameBesides() (lines []string) {
 // unsteady are expressions whose value is another one in each process: constant in the sandbox
 // and so not seen by scoring twice.
 var unsteady = regexp.MustCompile(`(?:^|[^.\w])(time\.time|time\.time_ns|time\.monotonic|time\.perf_counter|datetime\.(datetime\.)?(now|utcnow|today)|date\.today|random\.(random|randint|randrange|choice|choices|uniform|gauss|shuffle|sample)|uuid\.uuid[14]|secrets\.\w+|os\.urandom|os\.getenv|os\.environ|(np|numpy)\.random\.\w+|Math\.random|Date\.now|hash)\s*[\(\[.]`)
-
-// sourceProblems lists the lines of the script that Unsteady finds.
-func (a *auditor) sourceProblems() []string { return Unsteady(a.Source) }
 
 // Unsteady lists the lines of a script that use a clock, the global generator of random numbers,
 // the environment or the salted hash of texts: fixed in the sandbox, but not elsewhere.
