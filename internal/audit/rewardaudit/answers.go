@@ -85,7 +85,10 @@ func (a *auditor) passes(id string, k kind) {
 	var problems []string
 	n := 0
 	for _, p := range a.all {
-		if _, gap := a.floor(p.task); p.kind != k || !gap {
+		if p.kind != k {
+			continue
+		}
+		if _, gap := a.floor(p.task); !gap {
 			continue
 		}
 		if n++; !half(p) && len(problems) < quoted {
