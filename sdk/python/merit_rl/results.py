@@ -23,6 +23,21 @@ OUTCOMES = (
     "infrastructure",
 )
 
+#: What made an evaluation fail, by outcome: the row, the reward, a deterministic limit, or the
+#: infrastructure. Only the last one may have a score next time.
+CAUSES = {
+    "invalid": "row",
+    "guest_error": "reward",
+    "trap": "reward",
+    "out_of_fuel": "limit",
+    "out_of_memory": "limit",
+    "output_limit": "limit",
+    "abi_violation": "reward",
+    "unaligned": "reward",
+    "timeout": "infrastructure",
+    "infrastructure": "infrastructure",
+}
+
 
 class _Measured(TypedDict):
     score: float
@@ -76,6 +91,11 @@ class Result:
     reason: str
     fuel: int
     notes: Dict[str, Any]
+
+    @property
+    def cause(self) -> Optional[str]:
+        """What made the evaluation fail, one of the values of ``CAUSES``; ``None`` if it has a score."""
+        return CAUSES.get(self.outcome)
 
     @property
     def scored(self) -> bool:
