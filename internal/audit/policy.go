@@ -89,7 +89,7 @@ var environments = []Check{
 }
 
 var rewards = []Check{
-	{"reward.loads", 2, Severe, "the reward loads and scores", "correct the first error, and try it with merit reward run"},
+	{"reward.loads", 2, Severe, "the reward loads and scores", "correct the first error"},
 	{"reward.determinism", 2, Severe, "the same input gets the same score, in any order and in parallel", "make the reward a function of its input: no clock, no random numbers, no state of earlier calls"},
 	{"reward.source", 2, Warning, "the script names no clock, random numbers, environment or salted hash", "make the reward a function of its input; if these values do not reach the score, ignore this"},
 	{"reward.state", 2, Severe, "no call sees what another one left", "keep no state between calls: no counters, no caches that change the score, no generator of random numbers"},

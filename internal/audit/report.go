@@ -1,8 +1,8 @@
 // Package audit defines the report of an audit: the checks that Merit makes of environments and
 // rewards, their severities, and the form of the report. For environments it follows OpenEnv's
 // RFC 008, "Environment auto-validation" (rfcs/008-environment-auto-validation.md, 4 August 2026):
-// its check ids, its severity policy v2 and its report schema 1. Rewards have ids of their own, in
-// the same form.
+// its check ids, its severity policy v2 and its report schema 1. Rewards have separate ids in the
+// same form.
 package audit
 
 import (
@@ -54,7 +54,7 @@ type Report struct {
 	// Digest covers what was audited, as sha256:….
 	Digest string `json:"source_digest"`
 	// Signature is the well-known file of the package's format. Merit's own environments have
-	// openenv.yaml, the format in which merit serve-env presents them; rewards have reward.
+	// openenv.yaml, the format in which merit serve env presents them; rewards have reward.
 	Signature string `json:"signature"`
 	// Manifest are the declarations that the checks read; nil if they are missing or wrong.
 	Manifest *Manifest `json:"manifest"`

@@ -43,7 +43,7 @@ type evalOptions struct {
 	SkipBad   bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 	Strict    bool     `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
 	Resume    bool     `flag:"resume" usage:"resume a stopped evaluation that writes to --out, or start it"`
-	Retry     []string `flag:"retry" usage:"score again only the results of --results that failed for these causes: infrastructure, reward, limit, row; keep the others" words:"infrastructure,reward,limit,row" split:"yes"`
+	Retry     []string `flag:"retry" usage:"score again only those results of --results that failed for these causes: infrastructure, reward, limit, row" words:"infrastructure,reward,limit,row" split:"yes"`
 	Results   string   `flag:"results" usage:"the results of an earlier evaluation of the same data, for --retry" files:"jsonl,zst,gz"`
 	PassAt    []int    `flag:"pass-at" usage:"for several completions per prompt: estimate pass@k and pass^k for these k, such as 1,4,8"`
 	Success   float64  `flag:"success-score" usage:"score above which a completion succeeds, for --pass-at (default: train.success_score of --config, or 0.5)"`

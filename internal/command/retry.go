@@ -28,7 +28,7 @@ type retry struct {
 	causes  []outcomes.Cause
 	file    string
 	earlier []scoring.Result
-	lines   [][]byte // of the earlier file, as they are
+	lines   [][]byte // of the earlier file, unchanged
 
 	parts []reward.Weighted
 	real  scoring.Evaluator
@@ -132,7 +132,7 @@ func (r *retry) match(from int, all []*rl.Trajectory) error {
 		case from+i >= len(r.earlier):
 			what = fmt.Sprintf("has %d results, and the data has more rows", len(r.earlier))
 		case r.earlier[from+i].ID != t.ID:
-			what = fmt.Sprintf("is of other data: result %d is of %q, and row %d of the data is %q", from+i+1, r.earlier[from+i].ID, from+i+1, t.ID)
+			what = fmt.Sprintf("belongs to other data: result %d has the id %q, and row %d of the data has %q", from+i+1, r.earlier[from+i].ID, from+i+1, t.ID)
 		default:
 			continue
 		}

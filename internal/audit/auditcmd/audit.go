@@ -24,7 +24,7 @@ type auditOptions struct {
 	host *console.Host
 	As   string   `flag:"as" usage:"what to audit the target as, if Merit cannot tell: reward or environment" words:"reward,environment"`
 	Out  string   `flag:"out" usage:"where to write the report as JSON" output:"yes"`
-	Data string   `flag:"data" usage:"rows to make tasks of, for a reward (default: the reward's fixtures)"`
+	Data string   `flag:"data" usage:"rows with tasks for a reward (default: the reward's fixtures)"`
 	Map  []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
 	rewardcmd.Script
 	Range   string   `flag:"range" usage:"the range of scores or rewards: LOW,HIGH"`
@@ -39,7 +39,7 @@ type auditOptions struct {
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &auditOptions{host: h}
 	return console.Verb(&cobra.Command{
-		Use:   "audit NAME|PATH|URL",
+		Use:   "audit TARGET",
 		Short: "Look for defects in a reward or an environment",
 		Long: `Audit tries a reward or an environment with inputs that reveal known defects, and
 reports what it measured. It needs neither a model nor Docker.
@@ -59,7 +59,7 @@ A check that cannot be made is skipped, and the report says why. The exit code i
 reward and 6 for an environment if a check of severity fail fails; checks of severity
 warn and advisory do not change it.`,
 		Example: "  merit audit exactness\n  merit audit reward.py --data rows.jsonl --out report.json\n  merit audit sokoban",
-		Args:    console.Exactly("NAME|PATH|URL"),
+		Args:    console.Exactly("TARGET"),
 		RunE:    o.run,
 	}, o)
 }

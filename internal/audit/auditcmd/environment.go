@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/internal/audit"
 	"github.com/merit-rl/merit/internal/audit/envaudit"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -94,7 +95,7 @@ func (o *auditOptions) config(path string) host.Config {
 func (o *auditOptions) server(s *envaudit.Subject, url string) error {
 	options := map[string]any{}
 	if o.Options != "" {
-		if err := json.Unmarshal([]byte(o.Options), &options); err != nil {
+		if err := strictjson.Unmarshal([]byte(o.Options), &options); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -195,6 +196,7 @@ func (a *auditor) contract(ctx context.Context) error {
 	}
 	problems["runtime.seed_control"] = append(problems["runtime.seed_control"], rewardaudit.Unsteady(a.Source)...)
 	problems["runtime.state_contract"] = append(problems["runtime.state_contract"], a.broken()...)
+	problems["runtime.episode_isolation"] = append(problems["runtime.episode_isolation"], sharedState(a.Source)...)
 	for _, c := range audit.Environments() {
 		if made[c.ID] > 0 && c.ID != "runtime.reward_well_formed" && c.ID != "semantic.replayability" {
 			a.add(audit.Judge(c.ID, map[string]any{"promises": made[c.ID]}, problems[c.ID]))
@@ -213,6 +215,31 @@ func problem(r checks.Result) string {
 		text += " (" + f.Where + ")"
 	}
 	return text
+}
+
+var (
+	class    = regexp.MustCompile(`(?m)^class (\w+)`)
+	global   = regexp.MustCompile(`^\s+global \w`)
+	assigned = regexp.MustCompile(`\b(\w+)\.\w+\s*[-+*/|]?=[^=]`)
+)
+
+// sharedState lists the lines of a script that change a class or a global name, which all episodes
+// of a process share. In the sandbox each slot has memory to itself.
+func sharedState(source string) (lines []string) {
+	classes := map[string]bool{"cls": true}
+	for _, m := range class.FindAllStringSubmatch(source, -1) {
+		classes[m[1]] = true
+	}
+	for i, line := range strings.Split(source, "\n") {
+		shared := global.MatchString(line)
+		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
+			shared = shared || classes[m[1]] && strings.HasPrefix(line, " ")
+		}
+		if shared && len(lines) < 3 {
+			lines = append(lines, fmt.Sprintf("line %d changes what all episodes of a process share: %s", i+1, strings.TrimSpace(line)))
+		}
+	}
+	return lines
 }
 
 // broken lists the episodes in which the slot failed.

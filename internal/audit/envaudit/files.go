@@ -185,7 +185,7 @@ func (a *auditor) plain() {
 		a.add(audit.Judge("static.dependency_pinning", nil, unpinned(a.Files, "")))
 	} else {
 		for _, id := range []string{"static.image_hygiene", "static.layout", "static.dependency_pinning"} {
-			a.add(audit.Skipping(id, "it is built into this program, or runs at a server: there are no files of its own"))
+			a.add(audit.Skipping(id, "it is built into this program, or runs at a server: there are no files to read"))
 		}
 	}
 	for _, id := range []string{"static.sbom", "static.oci_labels", "static.reproducible_build", "static.resource_declaration"} {

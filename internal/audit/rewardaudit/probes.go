@@ -72,7 +72,7 @@ func (m *maker) add(t *task, k kind, text string, truth json.RawMessage) *probe 
 	return p
 }
 
-// record adds a recorded row as it is.
+// record adds a recorded row unchanged.
 func (m *maker) record(t *task, row *rl.Trajectory) {
 	same := *row
 	same.ID = fmt.Sprintf("%d", len(m.all))
