@@ -24,11 +24,11 @@ func (o *auditOptions) environment(ctx context.Context, target string, kind what
 	case folder:
 		s.Folder = target
 		if digest, err = envaudit.Digest(target); err == nil && o.URL != "" {
-			err = o.server(&s, o.URL)
+			err = o.server(ctx, &s, o.URL)
 		}
 	case server:
 		s.Manifest = envaudit.Describe(target, "")
-		err = o.server(&s, target)
+		err = o.server(ctx, &s, target)
 	default:
 		digest, err = o.plugin(ctx, &s, target)
 	}
@@ -92,7 +92,7 @@ func (o *auditOptions) config(path string) host.Config {
 }
 
 // server prepares the audit of the environment at a URL, through Merit's client of OpenEnv.
-func (o *auditOptions) server(s *envaudit.Subject, url string) error {
+func (o *auditOptions) server(ctx context.Context, s *envaudit.Subject, url string) error {
 	options := map[string]any{}
 	if o.Options != "" {
 		if err := strictjson.Unmarshal([]byte(o.Options), &options); err != nil {
@@ -110,7 +110,16 @@ func (o *auditOptions) server(s *envaudit.Subject, url string) error {
 	}
 	cfg := o.config(path)
 	cfg.Options = text
+	if _, err := host.Check(ctx, cfg); err != nil {
+		return err // the server does not answer, or the client needs other options: nothing was audited
+	}
 	s.Remote = true
-	s.Open = func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }
+	s.Open = func(ctx context.Context) (env.Env, error) {
+		e, err := host.Open(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return envaudit.Steady(e), nil
+	}
 	return nil
 }
