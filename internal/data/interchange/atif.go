@@ -98,17 +98,6 @@ type atifMetrics struct {
 	LogProbs   json.RawMessage `json:"logprobs"`
 }
 
-// IsATIF reports whether text begins an ATIF document: an object with a schema_version of
-// ATIF, whichever.
-func IsATIF(text []byte) bool {
-	at := bytes.Index(text, []byte(`"schema_version"`))
-	if at < 0 || len(bytes.TrimSpace(text)) == 0 || bytes.TrimSpace(text)[0] != '{' {
-		return false
-	}
-	rest := bytes.TrimLeft(text[at+len(`"schema_version"`):], ": \t\r\n")
-	return bytes.HasPrefix(rest, []byte(`"ATIF-`))
-}
-
 // ReadATIF returns the trajectory of an ATIF document. Sub-agents become steps of the same
 // trajectory, with their agent and the step that started them in the info of each step, and
 // their messages stand before the result that refers to them. Continuations follow the

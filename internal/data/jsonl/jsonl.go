@@ -17,6 +17,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/jsonspan"
+	"github.com/merit-rl/merit/internal/data/interchange"
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -36,15 +37,16 @@ type Reader struct {
 	begun   bool // a nonblank line has been read
 	ended   bool // the last line had no line break
 
-	table   rows            // nil for lines
-	folded  bool            // text in the table may be the JSON of a field
-	spelled bool            // all cells are text
-	plain   map[string]bool // columns whose text is decoded as JSON scalars
-	tasks   bool            // rows are read as tasks
-	results bool            // rows are results in the form of a table
-	total   int64           // rows of the table; -1 if unknown
-	count   int64           // lines or rows so far
-	input   *counted        // counts bytes of a file of size bytes; nil for streams
+	table   rows               // nil for lines
+	folded  bool               // text in the table may be the JSON of a field
+	spelled bool               // all cells are text
+	plain   map[string]bool    // columns whose text is decoded as JSON scalars
+	tasks   bool               // rows are read as tasks
+	results bool               // rows are results in the form of a table
+	notes   *interchange.Notes // of the formats of other tools; nil for Merit's own
+	total   int64              // rows of the table; -1 if unknown
+	count   int64              // lines or rows so far
+	input   *counted           // counts bytes of a file of size bytes; nil for streams
 	size    int64
 }
 

@@ -56,7 +56,7 @@ func Open(path string, stdin io.Reader) (*Reader, error) {
 		return openColumns(path, f, info.Size())
 	}
 	read := &counted{Reader: f}
-	r, err := open(path, read)
+	r, err := open(path, read, filepath.Dir(path))
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -91,7 +91,7 @@ func openColumns(path string, f *os.File, size int64) (*Reader, error) {
 func openStream(stdin io.Reader) (*Reader, error) {
 	head := bufio.NewReaderSize(stdin, 1<<16)
 	if magic, err := head.Peek(len(parquetMagic)); err != nil || string(magic) != parquetMagic {
-		return open("stdin", head)
+		return open("stdin", head, "")
 	}
 	f, err := os.CreateTemp("", "merit-*.parquet")
 	if err != nil {
@@ -110,11 +110,15 @@ func openStream(stdin io.Reader) (*Reader, error) {
 	return openColumns("stdin", f, size)
 }
 
-// open distinguishes text tables from JSON Lines.
-func open(name string, in io.Reader) (*Reader, error) {
+// open distinguishes text tables and the formats of other tools from JSON Lines. Documents may
+// refer to files in folder, if it is not empty.
+func open(name string, in io.Reader, folder string) (*Reader, error) {
 	r, err := NewReader(name, in)
 	if err != nil {
 		return nil, err
+	}
+	if err := r.sniff(folder); err != nil || r.table != nil {
+		return r, err
 	}
 	r.breakAtReturns()
 	delimiter := r.delimiter(name)

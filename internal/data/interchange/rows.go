@@ -1,0 +1,228 @@
+package interchange
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/data/table"
+)
+
+// Rows reads trajectories of another tool's format as rows of a table.
+type Rows struct {
+	Notes *Notes // what was not read so far
+
+	more    func() ([]*rl.Trajectory, string, error) // the next trajectories, and their place
+	pending []*rl.Trajectory
+	number  int
+}
+
+// Columns returns the columns that every row has.
+func (r *Rows) Columns() []string { return []string{"id", "messages"} }
+
+// Next returns the next row, or io.EOF.
+func (r *Rows) Next() (table.Row, error) {
+	for len(r.pending) == 0 {
+		got, place, err := r.more()
+		switch f := fault.As(err); {
+		case err == nil:
+		case f != nil && f.Boundary == fault.Data && place != "":
+			r.number++
+			return table.Bad(r.number, f.Kind, f.Hint, "%s: %s", place, f.Error()), nil
+		default:
+			return table.Row{}, err
+		}
+		r.pending = got
+	}
+	t := r.pending[0]
+	r.pending = r.pending[1:]
+	r.number++
+	if t.ID == "" {
+		t.ID = fmt.Sprintf("line-%d", r.number)
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return table.Bad(r.number, fault.Invalid, "correct the numbers of the trajectory", "%v", err), nil
+	}
+	return table.Row{Number: r.number, Text: text, Lost: 1}, nil
+}
+
+// format is a format whose files are a series of JSON values.
+type format struct {
+	mark string                                                                                   // is in the first bytes of every file
+	is   func(first fields) bool                                                                  // the first value
+	read func(text []byte, open func(string) ([]byte, error), n *Notes) ([]*rl.Trajectory, error) // one value
+}
+
+// formats lists the formats, the most specific first.
+var formats = []format{
+	{`"ATIF-`, func(f fields) bool { return bytes.HasPrefix(f.values["schema_version"], []byte(`"ATIF-`)) }, readOneATIF},
+}
+
+func readOneATIF(text []byte, open func(string) ([]byte, error), n *Notes) ([]*rl.Trajectory, error) {
+	t, err := ReadATIF(text, open, n)
+	if err != nil {
+		return nil, err
+	}
+	return []*rl.Trajectory{t}, nil
+}
+
+// Sniff returns a reader of the rows of in, which messages call name, or nil if its format is
+// none of this package, and then a reader of all that in contains. Documents may refer to
+// files in folder, if it is not empty.
+func Sniff(name string, in *bufio.Reader, folder string) (*Rows, *bufio.Reader, error) {
+	head, _ := in.Peek(1 << 16)
+	marked := false
+	for _, f := range formats {
+		marked = marked || bytes.Contains(head, []byte(f.mark))
+	}
+	if start := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"); !marked || len(start) == 0 || start[0] != '{' && start[0] != '[' {
+		return nil, in, nil
+	}
+	var seen bytes.Buffer
+	values := &series{name: name, in: bufio.NewReader(io.TeeReader(in, &seen))}
+	first, err := values.next()
+	if err == nil && strictjson.Check(first) == nil {
+		for _, f := range formats {
+			if f.is(object(first)) {
+				return f.rows(first, values, folder), nil, nil
+			}
+		}
+	}
+	return nil, bufio.NewReaderSize(io.MultiReader(&seen, in), 1<<16), nil
+}
+
+// rows reads a series of values that begins with first.
+func (f format) rows(first []byte, rest *series, folder string) *Rows {
+	notes := new(Notes)
+	open := opener(folder)
+	number := 0
+	more := func() (got []*rl.Trajectory, place string, err error) {
+		text := first
+		if number++; number > 1 {
+			if text, err = rest.next(); err != nil {
+				return nil, "", err
+			}
+		}
+		first = nil
+		got, err = f.read(text, open, notes)
+		return got, fmt.Sprintf("document %d", number), err
+	}
+	return &Rows{Notes: notes, more: more}
+}
+
+// opener returns a function that reads files within folder that are not too large.
+func opener(folder string) func(string) ([]byte, error) {
+	if folder == "" {
+		return nil
+	}
+	return func(path string) ([]byte, error) {
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			return nil, cannotRead(path, err)
+		}
+		defer root.Close()
+		f, err := root.Open(path)
+		if err != nil {
+			return nil, cannotRead(path, err)
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, table.MaxRow+1))
+		if err == nil && len(text) > table.MaxRow {
+			err = fmt.Errorf("is longer than %d MiB", table.MaxRow>>20)
+		}
+		return text, cannotRead(path, err)
+	}
+}
+
+func cannotRead(path string, err error) error {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var inner *os.PathError
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: "cannot read " + path, Err: err, Hint: "check the file, to which a document refers"}
+}
+
+// series splits a stream into its JSON values: one after the other, or the elements of one list.
+type series struct {
+	name string
+	in   *bufio.Reader
+	list bool
+	any  bool
+	text []byte
+}
+
+// next returns the text of the next value, which is valid until the following one is read.
+// Whether it is JSON is not checked.
+func (s *series) next() ([]byte, error) {
+	c, err := s.start()
+	if err != nil {
+		return nil, err
+	}
+	s.text = append(s.text[:0], c)
+	depth, quoted, escaped := 0, false, false
+	for {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped, quoted = c == '\\', c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		if depth == 0 {
+			return s.text, nil
+		}
+		if c, err = s.in.ReadByte(); err != nil {
+			return nil, s.brokenOff(err)
+		}
+		if s.text = append(s.text, c); len(s.text) > table.MaxRow {
+			return nil, table.Unfit(s.name, fault.Exhausted, "split it", "a document is longer than %d MiB", table.MaxRow>>20)
+		}
+	}
+}
+
+// start returns the first byte of the next value, an object.
+func (s *series) start() (byte, error) {
+	for {
+		c, err := s.in.ReadByte()
+		switch {
+		case err != nil && errors.Is(err, io.EOF) && !s.list:
+			return 0, io.EOF
+		case err != nil:
+			return 0, s.brokenOff(err)
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' && s.list && s.any || (c == 0xef || c == 0xbb || c == 0xbf) && !s.any:
+		case c == '[' && !s.list && !s.any:
+			s.list = true
+		case c == ']' && s.list:
+			s.list = false
+		case c == '{':
+			s.any = true
+			return c, nil
+		default:
+			return 0, table.Unfit(s.name, fault.Invalid, "remove what is there", "%q stands between documents, where only an object may begin", c)
+		}
+	}
+}
+
+func (s *series) brokenOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return table.Unfit(s.name, fault.Corrupt, "copy or write the file again", "the file is truncated: its last document is incomplete")
+	}
+	return table.Unfit(s.name, fault.Corrupt, "copy or write the file again", "cannot read: %v", err)
+}
