@@ -50,7 +50,7 @@ func Open(path string, stdin io.Reader) (*Reader, error) {
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		f.Close()
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "pass the path of a file"}
+		return openFolder(path)
 	}
 	if err == nil && info.Mode().IsRegular() && isParquet(f) {
 		return openColumns(path, f, info.Size())

@@ -20,7 +20,7 @@ import (
 
 // Read calls f for each line of the file, or each file of the tree, at path, with
 // the spans and what is known about their traces. A line is a trace, a span or a
-// trajectory; rows of a table are trajectories. Read adds invalid records to bad and
+// trajectory; rows of a table and documents of other tools are trajectories. Read adds invalid records to bad and
 // continues; it stops at an error. Trajectories without times get the modification
 // time of the file.
 func Read(path string, bad *Bad, f func(spans []trace.Span, about []trace.About) error) error {
@@ -29,11 +29,13 @@ func Read(path string, bad *Bad, f func(spans []trace.Span, about []trace.About)
 		where, reason := absent.Reason(err)
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: where, Err: reason, Hint: absent.Hint(path)}
 	}
-	if info.IsDir() {
+	if _, err := os.Stat(filepath.Join(path, filepath.FromSlash(IndexFile))); err == nil {
 		return readTree(path, bad, f)
 	}
 	in, err := jsonl.Open(path, nil)
-	if err != nil {
+	if err != nil && info.IsDir() {
+		return readTree(path, bad, f)
+	} else if err != nil {
 		return err
 	}
 	defer in.Close()
