@@ -9,10 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/data/row"
 )
 
 type convertOptions struct {
@@ -20,7 +23,8 @@ type convertOptions struct {
 	Columns []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
 	SkipBad bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 
-	Prefixes bool `flag:"prefixes" usage:"one row up to each answer of a conversation, so that a reward can score the steps on the way"`
+	To       string   `flag:"to" usage:"atif: OUT is a new folder for documents of ATIF 1.7"`
+	Prefixes bool     `flag:"prefixes" usage:"one row up to each answer of a conversation, so that a reward can score the steps on the way"`
 }
 
 func newConvertCmd(h *console.Host) *cobra.Command {
@@ -28,7 +32,8 @@ func newConvertCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert trajectories or results to another format",
-		Long: `Convert reads JSON Lines, Parquet, CSV or TSV; - means stdin. The name of OUT determines
+		Long: `Convert reads JSON Lines, Parquet, CSV or TSV; - means stdin. It recognizes the files of other
+tools by their content, and folders of Harbor's trials: docs/interchange.md lists them. The name of OUT determines
 the output format: Parquet for .parquet, text tables for .csv and .tsv, and otherwise
 JSON Lines, compressed if the name ends in .zst or .gz; - means stdout.
 
@@ -37,16 +42,23 @@ merit_json, from which Merit reads it again. In CSV, a value that is not text is
 as JSON.
 
 With --prefixes, each conversation becomes several: up to its first answer and what follows
-it, up to the second, and so on. Their ids end in -p1, -p2 and so on; the last one is whole.`,
-		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet\n  merit convert episodes.jsonl prefixes.jsonl --prefixes",
+it, up to the second, and so on. Their ids end in -p1, -p2 and so on; the last one is whole.
+
+With --to atif, OUT is a new folder, and each trajectory becomes OUT/ID/trajectory.json, a document of
+Harbor's ATIF 1.7.`,
+		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet\n  merit convert episodes.jsonl prefixes.jsonl --prefixes\n  merit convert trajectories.jsonl trials --to atif",
 		Args:    console.Exactly("IN", "OUT"),
 		RunE:    o.run,
 	}, o)
 	console.OutputArg(cmd, 1)
+	console.Values(cmd, "to", "atif")
 	return cmd
 }
 
 func (o *convertOptions) run(cmd *cobra.Command, args []string) error {
+	if o.To != "" && o.To != "atif" {
+		return console.Usage(cmd, "use atif, or name a file", "--to %q is not a format", o.To)
+	}
 	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
 		return asFlags(err)
@@ -57,32 +69,70 @@ func (o *convertOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer in.Close()
 	in.Map(columns)
-	out, err := jsonl.Create(args[1], o.host.Stdout)
+	out, err := o.create(args[1])
 	if err != nil {
 		return err
 	}
-	defer out.Drop()
-	n, bad, err := o.copy(cmd.Context(), in, out)
+	defer out.drop()
+	n, bad, err := o.copy(cmd.Context(), in, out.put)
 	if wrong := bad.Err(in.Name()); wrong != nil && !o.SkipBad {
 		err = errors.Join(withFlag(wrong, "--skip-bad omits these"), err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := out.Close(); err != nil {
+	if err := out.close(); err != nil {
 		return err
 	}
 	if bad.Count > 0 {
 		fmt.Fprintf(o.host.Stderr, "skipped:%s\n", terminal.Clean(bad.List()))
 	}
+	o.host.Notes(in.Notes())
 	if args[1] != "-" && !o.host.Global.Quiet {
 		_, err = fmt.Fprintf(o.host.Stdout, "%s  %d rows\n", args[1], n)
 	}
 	return err
 }
 
-// copy writes the lines of in to out.
-func (o *convertOptions) copy(ctx context.Context, in *jsonl.Reader, out io.Writer) (n int64, bad jsonl.Bad, err error) {
+// converted is where rows go.
+type converted struct {
+	put   func(row []byte, number int) error
+	close func() error
+	drop  func()
+}
+
+// create makes the output: a file, or a folder of documents.
+func (o *convertOptions) create(path string) (*converted, error) {
+	switch {
+	case o.To == "":
+		w, err := jsonl.Create(path, o.host.Stdout)
+		if err != nil {
+			return nil, err
+		}
+		put := func(row []byte, _ int) error {
+			_, err := w.Write(append(row[:len(row):len(row)], '\n'))
+			return err
+		}
+		return &converted{put, w.Close, w.Drop}, nil
+	case path == "-":
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "--to atif needs a folder to write to", Hint: "name a new folder instead of -"}
+	}
+	to, err := interchange.CreateTrials(path)
+	if err != nil {
+		return nil, err
+	}
+	put := func(text []byte, number int) error {
+		t, err := row.Decode(text, number)
+		if err != nil {
+			return err
+		}
+		return to.Put(t)
+	}
+	return &converted{put, func() error { return nil }, func() {}}, nil
+}
+
+// copy puts the lines of in.
+func (o *convertOptions) copy(ctx context.Context, in *jsonl.Reader, put func([]byte, int) error) (n int64, bad jsonl.Bad, err error) {
 	bad.Unit = in.Unit()
 	progress := o.host.Progress("convert", in.Unit()+"s", -1)
 	defer progress.Close()
@@ -109,7 +159,11 @@ func (o *convertOptions) copy(ctx context.Context, in *jsonl.Reader, out io.Writ
 			}
 		}
 		for _, row := range rows {
-			if _, err := out.Write(append(row[:len(row):len(row)], '\n')); err != nil {
+			err := put(row, line.Number)
+			if f := fault.As(err); f != nil && f.Boundary == fault.Data {
+				bad.AddLine(line, err)
+				continue
+			} else if err != nil {
 				return n, bad, err
 			}
 			n++

@@ -107,6 +107,7 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 			return err
 		}
 	}
+	o.host.Notes(r.Notes())
 	if err := bad.Err(r.Name()); err != nil && o.SkipBad {
 		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
 	} else if err != nil {

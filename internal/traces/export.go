@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/traces/archive"
 	"github.com/merit-rl/merit/internal/traces/store"
@@ -21,18 +23,19 @@ const (
 	FormatLines        Format = "jsonl"        // one trace per line
 	FormatTree         Format = "tree"         // traces/DATE/AGENT/trace_ID.json and an index
 	FormatTrajectories Format = "trajectories" // trajectories for merit eval and trainers, one per line
+	FormatATIF         Format = "atif"         // ID/trajectory.json, documents of ATIF 1.7
 )
 
 // Formats returns the names of all formats.
 func Formats() []string {
-	return []string{string(FormatLines), string(FormatTree), string(FormatTrajectories)}
+	return []string{string(FormatLines), string(FormatTree), string(FormatTrajectories), string(FormatATIF)}
 }
 
 // ExportOptions configures Export.
 type ExportOptions struct {
 	Query  trace.Query
 	Format Format
-	// Out is a folder for a tree, otherwise a file. A name ending in .zst or .gz
+	// Out is a folder for a tree and for ATIF, otherwise a file. A name ending in .zst or .gz
 	// compresses it; trajectories can also go to .parquet. "-" is Stdout.
 	Out      string
 	Stdout   io.Writer
@@ -45,6 +48,7 @@ type Moved struct {
 	Spans   int         `json:"spans"`
 	Without int         `json:"without_conversation,omitempty"` // omitted from trajectories: the trace has no messages
 	Skipped archive.Bad `json:"skipped,omitzero"`
+	Notes   []string    `json:"not_read,omitempty"` // what the input says and traces cannot hold, with counts
 }
 
 // Export writes the traces that match the query, in the order of the store.
@@ -64,9 +68,9 @@ func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error
 			return nil
 		})
 	}
-	switch {
-	case o.Format == FormatTree && o.Out == "-":
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "the tree format needs a folder to write to", Hint: "name the folder with --out"}
+	switch folder := o.Format == FormatTree || o.Format == FormatATIF; {
+	case folder && o.Out == "-":
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "the " + string(o.Format) + " format needs a folder to write to", Hint: "name the folder with --out"}
 	case o.Format == FormatTree:
 		tree, err := archive.CreateTree(o.Out)
 		if err != nil {
@@ -76,6 +80,12 @@ func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error
 			return nil, err
 		}
 		return moved, tree.Close()
+	case o.Format == FormatATIF:
+		to, err := interchange.CreateTrials(o.Out)
+		if err != nil {
+			return nil, err
+		}
+		return moved, each(told(to.Put, moved))
 	}
 	w, err := jsonl.Create(o.Out, o.Stdout)
 	if err != nil {
@@ -84,17 +94,23 @@ func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error
 	defer w.Drop()
 	put := func(t *trace.Trace) error { return archive.WriteLines(w, t) }
 	if o.Format == FormatTrajectories {
-		put = func(t *trace.Trace) error {
-			told := t.Trajectory()
-			if len(told.Messages) == 0 {
-				moved.Without++
-				return nil
-			}
-			return w.Encode(told)
-		}
+		put = told(func(t *rl.Trajectory) error { return w.Encode(t) }, moved)
 	}
 	if err := each(put); err != nil {
 		return nil, err
 	}
 	return moved, w.Close()
+}
+
+// told returns a function that puts the trajectory of a trace, and counts traces without
+// messages.
+func told(put func(*rl.Trajectory) error, moved *Moved) func(*trace.Trace) error {
+	return func(t *trace.Trace) error {
+		told := t.Trajectory()
+		if len(told.Messages) == 0 {
+			moved.Without++
+			return nil
+		}
+		return put(told)
+	}
 }

@@ -72,6 +72,7 @@ func Import(ctx context.Context, to trace.Sink, o ImportOptions) (*Moved, error)
 		err = flush()
 	}
 	moved.Traces = len(names)
+	moved.Notes, moved.Skipped.Notes = moved.Skipped.Notes, nil
 	return moved, err
 }
 

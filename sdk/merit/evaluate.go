@@ -42,7 +42,8 @@ type EvaluateOptions struct {
 	// that returned a *scoring.Unfinished. Without one, Evaluate starts over.
 	Resume bool
 	// Warn is called once if the reward reads a ground truth that the data does
-	// not have; if nil, the warning is logged.
+	// not have, and at the end for each kind of thing that a file of another tool
+	// says and trajectories cannot hold; if nil, the warning is logged.
 	Warn func(error)
 	// Each, if set, is called with every trajectory, its line in the data and its
 	// result, one after the other in the order of the data.
@@ -79,6 +80,11 @@ func (r *Rewards) Evaluate(ctx context.Context, o EvaluateOptions) (*scoring.Sum
 	defer in.Close()
 	in.Map(o.Columns)
 	pass := r.pass(o)
+	defer func() {
+		for _, line := range in.Notes() {
+			pass.Warn(errors.New("not read: " + line))
+		}
+	}()
 	switch o.Out {
 	case "":
 		return pass.Do(ctx, in, nil)

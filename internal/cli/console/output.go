@@ -2,10 +2,12 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/terminal"
 )
 
 // PrintJSON writes v as one indented JSON document to stdout.
@@ -46,4 +48,14 @@ func WriteLine(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err
+}
+
+// Notes prints what a file says and Merit does not read, one line each, unless --quiet is set.
+func (h *Host) Notes(lines []string) {
+	if h.Global.Quiet {
+		return
+	}
+	for _, line := range lines {
+		fmt.Fprintf(h.Stderr, "not read: %s\n", terminal.Clean(line))
+	}
 }

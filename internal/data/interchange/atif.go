@@ -48,7 +48,7 @@ type atifDocument struct {
 	Subagents []*atifDocument `json:"subagent_trajectories"`
 	Then      *atifDocument   `json:"merit:continuation"`
 
-	place, label string
+	label string
 }
 
 type atifAgent struct {
@@ -96,6 +96,9 @@ type atifMetrics struct {
 	Prompt     json.RawMessage `json:"prompt_token_ids"`
 	Completion json.RawMessage `json:"completion_token_ids"`
 	LogProbs   json.RawMessage `json:"logprobs"`
+
+	prompt, ids []int32
+	logs        []float64
 }
 
 // ReadATIF returns the trajectory of an ATIF document. Sub-agents become steps of the same
@@ -136,9 +139,6 @@ func plainTrajectory(bundle []byte, notes *Notes) (*rl.Trajectory, error) {
 	r.timed = inOrder(doc)
 	r.layout(doc, "", 0)
 	r.read(doc, "")
-	if err := r.err(); err != nil {
-		return nil, err
-	}
 	return r.t, keepRest(r.t, bundle, r.agents)
 }
 
@@ -221,7 +221,6 @@ func jsonHint(text []byte, err error) error {
 
 // check finds everything in a document that makes it invalid.
 func (r *atifReader) check(d *atifDocument, place string) {
-	d.place = place
 	if minor, err := strconv.Atoi(strings.TrimPrefix(d.Version, atifPrefix)); err != nil || !strings.HasPrefix(d.Version, atifPrefix) || minor < 0 {
 		r.wrong(place, "schema_version is %.40q; Merit reads ATIF-v1.0 to %s", d.Version, atifVersion)
 	}
@@ -284,6 +283,7 @@ func (r *atifReader) checkStep(s *atifStep, place string, i int) {
 		calls[*c.ID] = true
 	}
 	r.checkResults(s, calls, place)
+	r.checkMetrics(s.Metrics, place+".metrics")
 }
 
 func (r *atifReader) checkResults(s *atifStep, calls map[string]bool, place string) {
@@ -411,45 +411,51 @@ func (r *atifReader) say(d *atifDocument, s *atifStep, parent string) string {
 	if r.timed {
 		step.Info["start"] = quoted(*s.Time)
 	}
-	r.sampled(&step, s.Metrics, d.label, fmt.Sprintf("%ssteps[%d].metrics", d.place, *s.ID-1))
+	r.sampled(&step, s.Metrics, d.label)
 	r.t.Steps = append(r.t.Steps, step)
 	return fmt.Sprintf("step-%04d", step.Index)
 }
 
 const fieldReasoning = "reasoning_content"
 
-// sampled reads the token ids and log-probabilities of a step.
-func (r *atifReader) sampled(step *rl.Step, m *atifMetrics, agent, place string) {
+// checkMetrics reads the token ids and log-probabilities of a step.
+func (r *atifReader) checkMetrics(m *atifMetrics, place string) {
 	if m == nil {
 		return
 	}
-	prompt, err := tokenIDs(m.Prompt)
-	if err != nil {
-		r.wrong(place+".prompt_token_ids", "%v", err)
-	}
-	ids, err := tokenIDs(m.Completion)
-	if err != nil {
-		r.wrong(place+".completion_token_ids", "%v", err)
-	}
-	logs, err := logProbs(m.LogProbs)
-	switch {
-	case err != nil:
-		r.wrong(place+".logprobs", "%v", err)
-	case len(ids) > 0 && len(logs) > 0 && len(ids) != len(logs):
-		r.wrong(place, "has %d completion_token_ids and %d logprobs", len(ids), len(logs))
-	case len(ids) == 0 && len(logs) > 0:
-		r.notes.Add("logprobs without completion_token_ids: only their sum is used")
-	case len(ids) > 0 && len(logs) == 0:
-		r.notes.Add("completion_token_ids without logprobs: kept, but no learner can use them")
-	}
-	for i, log := range logs {
-		step.LogProb += log
-		if len(ids) == len(logs) {
-			step.Tokens = append(step.Tokens, rl.Token{ID: ids[i], LogProb: log})
+	var errs [3]error
+	m.prompt, errs[0] = tokenIDs(m.Prompt)
+	m.ids, errs[1] = tokenIDs(m.Completion)
+	m.logs, errs[2] = logProbs(m.LogProbs)
+	for i, name := range []string{"prompt_token_ids", "completion_token_ids", "logprobs"} {
+		if errs[i] != nil {
+			r.wrong(place+"."+name, "%v", errs[i])
 		}
 	}
-	if len(prompt) > 0 && len(step.Tokens) > 0 {
-		step.Prompt = rl.NewPrompt(r.tokens[agent], prompt)
+	if ids, logs := len(m.ids), len(m.logs); errors.Join(errs[:]...) == nil && ids > 0 && logs > 0 && ids != logs {
+		r.wrong(place, "has %d completion_token_ids and %d logprobs", ids, logs)
+	}
+}
+
+// sampled sets the tokens of a step.
+func (r *atifReader) sampled(step *rl.Step, m *atifMetrics, agent string) {
+	if m == nil {
+		return
+	}
+	switch {
+	case len(m.ids) == 0 && len(m.logs) > 0:
+		r.notes.Add("logprobs without completion_token_ids: only their sum is used")
+	case len(m.ids) > 0 && len(m.logs) == 0:
+		r.notes.Add("completion_token_ids without logprobs: kept, but no learner can use them")
+	}
+	for i, log := range m.logs {
+		step.LogProb += log
+		if len(m.ids) == len(m.logs) {
+			step.Tokens = append(step.Tokens, rl.Token{ID: m.ids[i], LogProb: log})
+		}
+	}
+	if len(m.prompt) > 0 && len(step.Tokens) > 0 {
+		step.Prompt = rl.NewPrompt(r.tokens[agent], m.prompt)
 		r.tokens[agent] = step.Prompt.Sequence(r.tokens[agent], step.Tokens)
 	}
 }

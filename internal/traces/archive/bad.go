@@ -11,6 +11,7 @@ import (
 type Bad struct {
 	Count int      `json:"count"`
 	First []string `json:"first"` // place: problem
+	Notes []string `json:"-"`     // what valid records say and trajectories cannot hold
 }
 
 // Add records a problem at a place.

@@ -43,6 +43,7 @@ func Read(path string, bad *Bad, f func(spans []trace.Span, about []trace.About)
 	for n := 0; ; n++ {
 		line, err := in.Line()
 		if errors.Is(err, io.EOF) {
+			bad.Notes = in.Notes()
 			return nil
 		}
 		if err != nil {

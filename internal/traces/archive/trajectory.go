@@ -90,7 +90,8 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens
 	known("start", &s.Start)
 	s.End = s.Start
 	known("end", &s.End)
-	s.Prompt = &trace.Prompt{Messages: t.Messages[:step.MessageCount:step.MessageCount], Answer: &answer}
+	known("parent", &s.Parent)
+	s.Prompt = &trace.Prompt{Messages: seen(t, step.MessageCount, s.Agent), Answer: &answer}
 	for _, token := range step.Tokens {
 		s.Prompt.Tokens = append(s.Prompt.Tokens, trace.Token{ID: new(token.ID), LogProb: token.LogProb})
 	}
@@ -103,10 +104,27 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens
 	return s
 }
 
+// seen returns the messages before message n that its agent saw. In a trajectory whose
+// messages all have the name of their agent, as one with sub-agents has, these are its own;
+// otherwise they are all.
+func seen(t *rl.Trajectory, n int, agent string) []rl.Message {
+	all := t.Messages[:n:n]
+	if n == 0 || slices.ContainsFunc(t.Messages, func(m rl.Message) bool { return m.Name == "" }) {
+		return all
+	}
+	var own []rl.Message
+	for _, m := range all {
+		if m.Name == agent {
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
 // notes returns what an environment attached to a step, as an attribute.
 func notes(info map[string]json.RawMessage) map[string]json.RawMessage {
 	info = maps.Clone(info)
-	for _, name := range []string{"span", "agent", "name", "start", "end"} { // of the span itself
+	for _, name := range []string{"span", "parent", "agent", "name", "start", "end"} { // of the span itself
 		delete(info, name)
 	}
 	if len(info) == 0 {

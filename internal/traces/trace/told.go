@@ -130,6 +130,9 @@ func (s *Span) info() map[string]json.RawMessage {
 	info := map[string]json.RawMessage{}
 	_ = strictjson.Unmarshal(s.Attributes[AttrInfo], &info) // absent, or of another recorder
 	maps.Copy(info, map[string]json.RawMessage{"span": JSON(s.ID), "agent": JSON(s.Agent), "name": JSON(s.Name), "start": JSON(s.Start), "end": JSON(s.End)})
+	if s.Parent != "" {
+		info["parent"] = JSON(s.Parent)
+	}
 	return info
 }
 

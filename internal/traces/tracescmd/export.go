@@ -25,11 +25,13 @@ func newExportCmd(p *place) *cobra.Command {
   tree          --out is a folder: traces/DATE/AGENT/trace_ID.json, one file per trace,
                 and metadata/trace_index.json, which lists them. Files are written
                 atomically, the index last; export adds to an existing tree
-  trajectories  conversations as merit eval and trainers read them, one per line`,
-		Example: "  merit traces export --format tree --out exported agent=planner",
+  trajectories  conversations as merit eval and trainers read them, one per line
+  atif          --out is a new folder: ID/trajectory.json, one document of Harbor's ATIF 1.7
+                per trace; with its rewards, if it was scored`,
+		Example: "  merit traces export --format tree --out exported agent=planner\n  merit traces export --format atif --out trials agent=planner",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(traces.Formats(), format) {
-				return console.Usage(cmd, "use jsonl, tree or trajectories", "--format %q is not a format", format)
+				return console.Usage(cmd, "use jsonl, tree, trajectories or atif", "--format %q is not a format", format)
 			}
 			q, err := p.query(args)
 			if err != nil {
@@ -60,8 +62,8 @@ func newExportCmd(p *place) *cobra.Command {
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree or trajectories")
-	f.StringVar(&out, "out", "", "file to write: compressed if it ends in .zst or .gz, trajectories as Parquet if it ends in .parquet; - is stdout; for a tree, a folder")
+	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree, trajectories or atif")
+	f.StringVar(&out, "out", "", "file to write: compressed if it ends in .zst or .gz, trajectories as Parquet if it ends in .parquet; - is stdout; for a tree and for atif, a folder")
 	console.Output(cmd, "out")
 	console.Values(cmd, "format", traces.Formats()...)
 	console.Needs(cmd, "out")

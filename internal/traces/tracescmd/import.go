@@ -76,6 +76,7 @@ func (p *place) imported(moved *traces.Moved, found map[string]uint64) error {
 	for _, rule := range slices.Sorted(maps.Keys(found)) {
 		fmt.Fprintf(p.host.Stdout, "redacted %d × %s\n", found[rule], rule)
 	}
+	p.host.Notes(moved.Notes)
 	if moved.Skipped.Count > 0 {
 		fmt.Fprintf(p.host.Stderr, "skipped %d:\n  %s\n", moved.Skipped.Count, terminal.Clean(moved.Skipped.List()))
 	}
