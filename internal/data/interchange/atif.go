@@ -103,7 +103,7 @@ type atifMetrics struct {
 
 // ReadATIF returns the trajectory of an ATIF document. Sub-agents become steps of the same
 // trajectory, with their agent and the step that started them in the info of each step, and
-// their messages stand before the result that refers to them. Continuations follow the
+// their messages stand before the results of the step that refers to them. Continuations follow the
 // document that they continue. Steps that are copied context or made without a model are
 // messages, but not steps to learn from. open returns the document at a path that the
 // document refers to, and may be nil.
@@ -349,6 +349,8 @@ func (r *atifReader) read(d *atifDocument, parent string) {
 			for _, ref := range result.Refs {
 				r.delegate(d.sub(ref), span)
 			}
+		}
+		for _, result := range results(s) {
 			r.add(d.label, rl.Message{Role: rl.RoleTool, Content: content(result.Content), ToolCallID: value(result.Of)})
 		}
 	}

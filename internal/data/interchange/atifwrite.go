@@ -32,8 +32,10 @@ func WriteATIF(t *rl.Trajectory) ([]Document, error) {
 		return nil, err
 	}
 	bundle, err := kept.Change.apply(plain)
-	if err != nil {
-		return nil, unfit(t, err)
+	if err != nil { // the trajectory was changed since: its extra keeps what cannot be placed
+		if bundle, err = plainDocument(bare, nil); err != nil {
+			return nil, err
+		}
 	}
 	if bundle, err = withExtra(bundle, t); err != nil {
 		return nil, err

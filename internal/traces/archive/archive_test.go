@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -235,4 +237,63 @@ func TestRolloutsKeepTheirSteps(t *testing.T) {
 		require.Equal(t, played.Steps[i].Tokens, back.Steps[i].Tokens)
 		require.Equal(t, played.Steps[i].Info["note"], back.Steps[i].Info["note"])
 	}
+}
+
+// Promise: a trace that was made from an ATIF document, with sub-agents, gives the same
+// document again.
+func TestATIFThroughTraces(t *testing.T) {
+	for _, name := range []string{"subagents.json", "v10.json", "continued.json", "tail.json"} {
+		folder := os.DirFS("../../data/interchange/testdata/atif")
+		text, err := fs.ReadFile(folder, name)
+		require.NoError(t, err)
+		text = modelled(t, text)
+		open := func(path string) ([]byte, error) { return fs.ReadFile(folder, path) }
+		before, err := interchange.ReadATIF(text, open, nil)
+		require.NoError(t, err)
+		traced, err := Trace(before, time.Unix(1_700_000_000, 0).UTC())
+		require.NoError(t, err)
+		after, err := interchange.WriteATIF(traced.Trajectory())
+		require.NoError(t, err)
+		doc := map[string]any{}
+		require.NoError(t, json.Unmarshal(after[0].Text, &doc))
+		want := map[string]any{}
+		require.NoError(t, json.Unmarshal(text, &want))
+		want["schema_version"] = "ATIF-v1.7"
+		if extra, _ := doc["extra"].(map[string]any); extra != nil {
+			delete(extra, "merit") // the spans' times
+			if len(extra) == 0 {
+				delete(doc, "extra")
+			}
+		}
+		require.Equal(t, untimed(want), untimed(doc), name) // spans have times, also where the document has none
+	}
+}
+
+// untimed returns a document without the times of its steps.
+func untimed(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "timestamp")
+		for _, x := range v {
+			untimed(x)
+		}
+	case []any:
+		for _, x := range v {
+			untimed(x)
+		}
+	}
+	return v
+}
+
+// modelled returns a document without the last of its sub-agents, which calls no model: a trace
+// consists of calls.
+func modelled(t *testing.T, text []byte) []byte {
+	doc := map[string]json.RawMessage{}
+	require.NoError(t, json.Unmarshal(text, &doc))
+	var subs []json.RawMessage
+	if doc["subagent_trajectories"] != nil {
+		require.NoError(t, json.Unmarshal(doc["subagent_trajectories"], &subs))
+		doc["subagent_trajectories"] = trace.JSON(subs[:len(subs)-1])
+	}
+	return trace.JSON(doc)
 }

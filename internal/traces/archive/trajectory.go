@@ -51,9 +51,28 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 		}
 	}
 	tokens := map[string][]int32{} // the sequence of each agent so far
+	split := apart(t)
+	last := map[string]int{} // the number of each agent's last call among the spans
+	ends := map[string]int{} // the number of the message after its answer
 	for i, step := range steps(t) {
-		if s := call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond), tokens); !told[s.ID] {
-			out.All = append(out.All, s)
+		s := call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond), tokens, split)
+		if told[s.ID] {
+			continue
+		}
+		out.All = append(out.All, s)
+		name := s.Agent
+		if !split {
+			name = ""
+		}
+		last[name], ends[name] = len(out.All)-1, step.MessageCount+1
+	}
+	for name, i := range last {
+		if after := seen(t.Messages[ends[name]:], name, split); len(after) > 0 {
+			out.All[i].Attributes = maps.Clone(out.All[i].Attributes)
+			if out.All[i].Attributes == nil {
+				out.All[i].Attributes = map[string]json.RawMessage{}
+			}
+			out.All[i].Attributes[trace.AttrAfter] = trace.JSON(after)
 		}
 	}
 	if t.Outcome != "" {
@@ -77,7 +96,7 @@ func steps(t *rl.Trajectory) []rl.Step {
 }
 
 // call returns step number i as a model call. tokens holds the sequence of each agent so far.
-func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens map[string][]int32) trace.Span {
+func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens map[string][]int32, split bool) trace.Span {
 	answer := t.Messages[step.MessageCount]
 	s := trace.Span{Trace: id, ID: fmt.Sprintf("step-%04d", i), Kind: trace.KindPrompt, Start: at, End: at, Status: trace.StatusOK, Agent: answer.Name}
 	if !step.ActionValid {
@@ -91,7 +110,7 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens
 	s.End = s.Start
 	known("end", &s.End)
 	known("parent", &s.Parent)
-	s.Prompt = &trace.Prompt{Messages: seen(t, step.MessageCount, s.Agent), Answer: &answer}
+	s.Prompt = &trace.Prompt{Messages: seen(t.Messages[:step.MessageCount:step.MessageCount], s.Agent, split), Answer: &answer}
 	for _, token := range step.Tokens {
 		s.Prompt.Tokens = append(s.Prompt.Tokens, trace.Token{ID: new(token.ID), LogProb: token.LogProb})
 	}
@@ -104,15 +123,24 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens
 	return s
 }
 
-// seen returns the messages before message n that its agent saw. In a trajectory whose
-// messages all have the name of their agent, as one with sub-agents has, these are its own;
-// otherwise they are all.
-func seen(t *rl.Trajectory, n int, agent string) []rl.Message {
-	all := t.Messages[:n:n]
-	if n == 0 || slices.ContainsFunc(t.Messages, func(m rl.Message) bool { return m.Name == "" }) {
+// apart reports whether t has several agents and each message the name of its own: then an
+// agent saw only its own messages.
+func apart(t *rl.Trajectory) bool {
+	agents := map[string]bool{}
+	for i := range t.Steps {
+		var name string
+		if strictjson.Unmarshal(t.Steps[i].Info["agent"], &name) == nil {
+			agents[name] = true
+		}
+	}
+	return len(agents) > 1 && !slices.ContainsFunc(t.Messages, func(m rl.Message) bool { return !agents[m.Name] })
+}
+
+// seen returns the messages of all that an agent saw.
+func seen(all []rl.Message, agent string, split bool) (own []rl.Message) {
+	if !split {
 		return all
 	}
-	var own []rl.Message
 	for _, m := range all {
 		if m.Name == agent {
 			own = append(own, m)

@@ -125,6 +125,16 @@ func (t *Trace) repeats(i int, result string) bool {
 // AttrInfo is the attribute with the info of the step of a trajectory that the span was made from.
 const AttrInfo = "info"
 
+// AttrAfter is the attribute of an agent's last call with the messages of the trajectory that
+// follow its answer, if the span was made from a trajectory.
+const AttrAfter = "after"
+
+// after returns those messages.
+func (s *Span) after() (messages []rl.Message) {
+	_ = strictjson.Unmarshal(s.Attributes[AttrAfter], &messages) // absent, or of another recorder
+	return messages
+}
+
 // info returns the info of a step that was made from the span.
 func (s *Span) info() map[string]json.RawMessage {
 	info := map[string]json.RawMessage{}

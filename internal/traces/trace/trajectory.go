@@ -50,7 +50,7 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 		}
 		out.Messages = append(out.Messages, answer)
 		out.Steps = append(out.Steps, step)
-		out.Messages = append(out.Messages, ran.results(t, i)...)
+		out.Messages = append(out.Messages, said(s.after(), ran.results(t, i))...)
 	}
 	if len(out.Steps) == 0 {
 		t.told(out, len(agents) > 1)
@@ -144,4 +144,13 @@ func JSON(v any) json.RawMessage {
 		panic(fmt.Sprintf("trace: %v", err))
 	}
 	return text
+}
+
+// said returns the messages that follow an answer: those of the trajectory that it is from, or
+// else the results of its tools.
+func said(after, results []rl.Message) []rl.Message {
+	if len(after) > 0 {
+		return after
+	}
+	return results
 }
