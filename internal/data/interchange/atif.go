@@ -399,10 +399,7 @@ func (r *atifReader) say(d *atifDocument, s *atifStep, parent string) string {
 	if s.Source != "agent" || s.Copied != nil && *s.Copied || s.Models != nil && *s.Models == 0 {
 		return parent
 	}
-	step := rl.Step{Index: len(r.t.Steps), MessageCount: at, RawOutput: m.Content.Text(), ActionValid: true, Action: rl.Action{Kind: rl.ActionText, Text: m.Content.Text()}}
-	if len(m.ToolCalls) > 0 {
-		step.Action = rl.Action{Kind: rl.ActionTool, ToolCalls: m.ToolCalls}
-	}
+	step := newStep(len(r.t.Steps), at, &m)
 	step.Info = map[string]json.RawMessage{"agent": quoted(d.label)}
 	if parent != "" {
 		step.Info["parent"] = quoted(parent)
@@ -414,7 +411,7 @@ func (r *atifReader) say(d *atifDocument, s *atifStep, parent string) string {
 		step.Info["start"] = quoted(*s.Time)
 	}
 	r.sampled(&step, s.Metrics, d.label)
-	r.t.Steps = append(r.t.Steps, step)
+	r.t.Steps = append(r.t.Steps, step.Step)
 	return fmt.Sprintf("step-%04d", step.Index)
 }
 
@@ -440,7 +437,7 @@ func (r *atifReader) checkMetrics(m *atifMetrics, place string) {
 }
 
 // sampled sets the tokens of a step.
-func (r *atifReader) sampled(step *rl.Step, m *atifMetrics, agent string) {
+func (r *atifReader) sampled(step *stepOf, m *atifMetrics, agent string) {
 	if m == nil {
 		return
 	}
@@ -450,16 +447,7 @@ func (r *atifReader) sampled(step *rl.Step, m *atifMetrics, agent string) {
 	case len(m.ids) > 0 && len(m.logs) == 0:
 		r.notes.Add("completion_token_ids without logprobs: kept, but no learner can use them")
 	}
-	for i, log := range m.logs {
-		step.LogProb += log
-		if len(m.ids) == len(m.logs) {
-			step.Tokens = append(step.Tokens, rl.Token{ID: m.ids[i], LogProb: log})
-		}
-	}
-	if len(m.prompt) > 0 && len(step.Tokens) > 0 {
-		step.Prompt = rl.NewPrompt(r.tokens[agent], m.prompt)
-		r.tokens[agent] = step.Prompt.Sequence(r.tokens[agent], step.Tokens)
-	}
+	r.tokens[agent] = step.sample(m.prompt, m.ids, m.logs, r.tokens[agent])
 }
 
 func tokenIDs(text json.RawMessage) (ids []int32, err error) {

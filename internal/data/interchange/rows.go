@@ -65,6 +65,7 @@ type format struct {
 // formats lists the formats, the most specific first.
 var formats = []format{
 	{`"ATIF-`, func(f fields) bool { return bytes.HasPrefix(f.values["schema_version"], []byte(`"ATIF-`)) }, readOneATIF},
+	{`"responses_create_params"`, isNemoGym, readNemoGym},
 }
 
 func readOneATIF(text []byte, open func(string) ([]byte, error), n *Notes) ([]*rl.Trajectory, error) {
