@@ -76,15 +76,15 @@ func readNemoGym(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*
 	}
 	t := &rl.Trajectory{Metadata: map[string]json.RawMessage{}}
 	w := &items{t: t, notes: notes}
+	if row.Trajectory != nil {
+		w.children(row.Trajectory.Invocations)
+	}
 	if row.Params.Instructions != nil {
-		t.Messages = append(t.Messages, rl.Message{Role: rl.RoleSystem, Content: rl.Text(*row.Params.Instructions)})
+		w.say(rl.Message{Role: rl.RoleSystem, Content: rl.Text(*row.Params.Instructions)})
 	}
 	w.input(row.Params.Input)
 	t.PromptMessages = new(len(t.Messages))
 	w.learn, w.model = true, row.Response.Model
-	if row.Trajectory != nil {
-		w.children(row.Trajectory.Invocations)
-	}
 	for i := range row.Response.Output {
 		w.item(&row.Response.Output[i], fmt.Sprintf("response.output[%d]", i))
 	}
@@ -98,7 +98,7 @@ func readNemoGym(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*
 	if err := row.score(t, notes); err != nil {
 		return nil, err
 	}
-	return []*rl.Trajectory{t}, t.Check()
+	return checked("a rollout of NeMo Gym", t)
 }
 
 // identify names a rollout after its task and attempt. Rollouts of one task are one group.
@@ -249,6 +249,12 @@ func (w *items) input(raw json.RawMessage) {
 
 // item reads one item. Items that one call of the model made are one message.
 func (w *items) item(x *responseItem, place string) {
+	for _, raw := range []json.RawMessage{x.Content, x.Output} {
+		if some(raw) && raw[0] != '"' && raw[0] != '[' {
+			w.wrong(place, "has a content or output that is neither a text nor a list of parts")
+			return
+		}
+	}
 	switch kind := cmp.Or(x.Type, "message"); {
 	case kind == "message" && x.Role == rl.RoleAssistant:
 		if m := w.answer(); m.Content.Text() != "" || len(m.ToolCalls) > 0 {
@@ -384,6 +390,12 @@ func (w *items) children(all []nemoInvocation) {
 			w.subs[by] = append(w.subs[by], x)
 		}
 	}
+	for _, x := range all {
+		if x.Parent == nil && len(w.subs) > 0 {
+			w.agent = x.ID // of several agents, each message has the name of its own
+			break
+		}
+	}
 }
 
 // delegate reads the sub-agents that a call started, once.
@@ -437,4 +449,12 @@ func joinedText(raw json.RawMessage) rl.Content {
 		}
 	}
 	return rl.Text(c.Text())
+}
+
+// checked returns t if the pipeline can use it.
+func checked(format string, t *rl.Trajectory) ([]*rl.Trajectory, error) {
+	if err := t.Check(); err != nil {
+		return nil, notOf(format, err)
+	}
+	return []*rl.Trajectory{t}, nil
 }
