@@ -66,6 +66,11 @@ type format struct {
 var formats = []format{
 	{`"ATIF-`, func(f fields) bool { return bytes.HasPrefix(f.values["schema_version"], []byte(`"ATIF-`)) }, readOneATIF},
 	{`"responses_create_params"`, isNemoGym, readNemoGym},
+	{`"nodes"`, isVerifiersEpisode, readVerifiersEpisode},
+	{`"traces"`, isVerifiersEpisode, readVerifiersEpisode},
+	{`"example_id"`, isVerifiersRow, readVerifiersRow},
+	{`"gts"`, isVerl, readVerl},
+	{`"advantage"`, isTRL, readTRL},
 }
 
 func readOneATIF(text []byte, open func(string) ([]byte, error), n *Notes) ([]*rl.Trajectory, error) {

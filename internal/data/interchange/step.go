@@ -1,6 +1,11 @@
 package interchange
 
-import "github.com/merit-rl/merit/core/rl"
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/rl"
+)
 
 // stepOf is a step that is being made.
 type stepOf struct{ rl.Step }
@@ -29,4 +34,13 @@ func (s *stepOf) sample(prompt, ids []int32, logs []float64, before []int32) []i
 	}
 	s.Prompt = rl.NewPrompt(before, prompt)
 	return s.Prompt.Sequence(before, s.Tokens)
+}
+
+// number64 returns a finite number.
+func number64(raw []byte) (float64, error) {
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0, fmt.Errorf("must be a finite number, not %.40s", raw)
+	}
+	return v, nil
 }

@@ -85,7 +85,7 @@ func openColumns(path string, f *os.File, size int64) (*Reader, error) {
 	r := &Reader{name: path, table: table, total: table.Rows(), results: isResults(table.Columns())}
 	r.folded = slices.ContainsFunc(table.Texts(), func(name string) bool { return structured[name] }) || slices.Contains(table.Columns(), nameMessages)
 	r.closers = []func() error{func() error { table.Close(); return nil }, f.Close}
-	return r, nil
+	return r.dumped(), nil
 }
 
 func openStream(stdin io.Reader) (*Reader, error) {

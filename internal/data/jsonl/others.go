@@ -3,6 +3,7 @@ package jsonl
 import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/data/interchange"
+	"github.com/merit-rl/merit/internal/data/table"
 )
 
 // sniff makes r read the rows of a format of package interchange, if the file has one.
@@ -18,6 +19,34 @@ func (r *Reader) sniff(folder string) error {
 		r.table, r.total, r.notes = rows, -1, rows.Notes
 	}
 	return nil
+}
+
+// dumped makes r read the rows of a table as those of a trainer's dump, if it has its columns.
+func (r *Reader) dumped() *Reader {
+	notes := new(interchange.Notes)
+	if read := interchange.Dump(r.table.Columns(), notes); read != nil {
+		r.table, r.notes, r.folded, r.spelled = &dump{r.table, read}, notes, false, false
+	}
+	return r
+}
+
+// dump is a table whose rows are read by another package.
+type dump struct {
+	rows
+	read func([]byte) ([]byte, error)
+}
+
+// Columns returns the columns that every row has.
+func (d *dump) Columns() []string { return []string{nameID, nameMessages} }
+
+// Next returns the next row.
+func (d *dump) Next() (table.Row, error) {
+	row, err := d.rows.Next()
+	if err != nil || row.Err != nil {
+		return row, err
+	}
+	row.Text, row.Err = d.read(row.Text)
+	return row, nil
 }
 
 // openFolder opens a folder of ATIF documents, such as the trials of Harbor.

@@ -1,0 +1,409 @@
+package interchange
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// Rollouts of verifiers before its v1 API: lines of results.jsonl.
+type verifiersRow struct {
+	Example    json.RawMessage `json:"example_id"`
+	Prompt     json.RawMessage `json:"prompt"`
+	Completion json.RawMessage `json:"completion"`
+	Answer     json.RawMessage `json:"answer"`
+	Task       json.RawMessage `json:"task"`
+	Reward     json.RawMessage `json:"reward"`
+	Metrics    json.RawMessage `json:"metrics"`
+	Error      json.RawMessage `json:"error"`
+	Truncated  bool            `json:"is_truncated"`
+	Trajectory []verifiersStep `json:"trajectory"`
+}
+
+type verifiersStep struct {
+	Tokens *struct {
+		Prompt   json.RawMessage `json:"prompt_ids"`
+		IDs      json.RawMessage `json:"completion_ids"`
+		LogProbs json.RawMessage `json:"completion_logprobs"`
+	} `json:"tokens"`
+}
+
+func isVerifiersRow(f fields) bool {
+	return f.values["example_id"] != nil && f.values["completion"] != nil && f.values["reward"] != nil && f.values["is_completed"] != nil
+}
+
+// readVerifiersRow reads a line of results.jsonl.
+func readVerifiersRow(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+	const format = "a rollout of verifiers"
+	row := new(verifiersRow)
+	if err := strictjson.Unmarshal(text, row); err != nil {
+		return nil, notOf(format, jsonHint(text, err))
+	}
+	t := &rl.Trajectory{StopReason: rl.StopTerminated, Task: plainText(row.Task)}
+	if !conversation(t, row.Prompt, row.Completion) {
+		return nil, notOf(format, errors.New("its prompt and completion must be texts or lists of messages"))
+	}
+	t.Group = plainText(row.Example)
+	if row.Truncated {
+		t.StopReason = rl.StopTruncated
+	}
+	if err := row.steps(t, notes); err != nil {
+		return nil, notOf(format, err)
+	}
+	if some(row.Answer) {
+		t.GroundTruth = row.Answer
+	}
+	keepColumns(t, object(text), map[string]string{"example_id": "", "prompt": "", "completion": "", "answer": "", "task": "", "reward": "", "metrics": "", "error": "", "trajectory": ""})
+	if some(row.Error) { // its reward is the 0 with which the state began
+		t.StopReason = rl.StopError
+		e := object(row.Error)
+		t.Error = cmp.Or(textOf(e.values["error_chain_str"]), textOf(e.values["error"]), textOf(row.Error), "verifiers reports an error")
+		notes.Add("rollout that ended in an error: its reward is not a score")
+		return checked(format, t)
+	}
+	if !some(row.Reward) {
+		notes.Add("rollout without a reward")
+		return checked(format, t)
+	}
+	if err := reward(t, row.Reward, notes); err != nil {
+		return nil, err
+	}
+	for _, name := range object(row.Metrics).names {
+		v := object(row.Metrics).values[name]
+		if m, err := number64(v); err == nil {
+			t.Evaluation.Metrics = append(t.Evaluation.Metrics, rl.Metric{Name: name, Score: m, IsScoreValid: true})
+		}
+	}
+	return checked(format, t)
+}
+
+// steps makes the steps of the saved trajectory, if there is one for each answer.
+func (row *verifiersRow) steps(t *rl.Trajectory, notes *Notes) error {
+	var answers []int
+	for i := *t.PromptMessages; i < len(t.Messages); i++ {
+		if t.Messages[i].Role == rl.RoleAssistant {
+			answers = append(answers, i)
+		}
+	}
+	if len(row.Trajectory) == 0 {
+		return nil
+	}
+	if len(row.Trajectory) != len(answers) {
+		notes.Add("trajectory of other steps than the answers of the completion, as after a rewritten history: its tokens are not read")
+		return nil
+	}
+	var sequence []int32
+	for i, at := range answers {
+		s := newStep(i, at, &t.Messages[at])
+		if x := row.Trajectory[i].Tokens; x != nil {
+			prompt, err := tokenIDs(x.Prompt)
+			ids, err2 := tokenIDs(x.IDs)
+			logs, err3 := logProbs(x.LogProbs)
+			if err := errors.Join(err, err2, err3); err != nil {
+				return fmt.Errorf("trajectory[%d].tokens %s", i, strings.ReplaceAll(err.Error(), "\n", "; "))
+			}
+			if len(logs) > 0 && len(ids) != len(logs) {
+				return fmt.Errorf("trajectory[%d].tokens has %d completion_ids and %d completion_logprobs", i, len(ids), len(logs))
+			}
+			sequence = s.sample(prompt, ids, logs, sequence)
+		}
+		t.Steps = append(t.Steps, s.Step)
+	}
+	return nil
+}
+
+// Episodes of verifiers' v1 API: lines of traces.jsonl, or single traces.
+type verifiersEpisode struct {
+	ID    string `json:"id"`
+	Group *struct {
+		ID string `json:"id"`
+	} `json:"group"`
+	Traces []json.RawMessage `json:"traces"`
+	Errors []verifiersError  `json:"errors"`
+}
+
+type verifiersTrace struct {
+	Version *int   `json:"version"`
+	ID      string `json:"id"`
+	Task    struct {
+		Type string          `json:"type"`
+		Data json.RawMessage `json:"data"`
+		Key  *string         `json:"key"`
+		Hash *string         `json:"hash"`
+	} `json:"task"`
+	Agent struct {
+		Name      string `json:"name"`
+		Trainable *bool  `json:"trainable"`
+	} `json:"agent"`
+	Nodes []verifiersNode `json:"nodes"`
+	Calls []struct {
+		Node  *int    `json:"node"`
+		Model *string `json:"model"`
+	} `json:"calls"`
+	Rewards json.RawMessage  `json:"rewards"`
+	Metrics json.RawMessage  `json:"metrics"`
+	Errors  []verifiersError `json:"errors"`
+	OK      bool             `json:"ok"`
+	Stop    *string          `json:"stop_condition"`
+}
+
+type verifiersNode struct {
+	Parent   *int            `json:"parent"`
+	Message  rl.Message      `json:"message"`
+	Sampled  bool            `json:"sampled"`
+	IDs      json.RawMessage `json:"token_ids"`
+	Mask     []bool          `json:"mask"`
+	LogProbs json.RawMessage `json:"logprobs"`
+
+	ids  []int32
+	logs []float64
+}
+
+type verifiersError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+func isVerifiersEpisode(f fields) bool {
+	return f.values["traces"] != nil && f.values["traces"][0] == '[' && f.values["task"] != nil && f.values["env"] != nil || isVerifiersTrace(f)
+}
+
+func isVerifiersTrace(f fields) bool {
+	return f.values["nodes"] != nil && f.values["nodes"][0] == '[' && f.values["task"] != nil && f.values["agent"] != nil
+}
+
+const verifiersTraces = "a trace of verifiers"
+
+// readVerifiersEpisode reads an episode: one trajectory for each branch of each trace.
+func readVerifiersEpisode(text []byte, _ func(string) ([]byte, error), notes *Notes) (all []*rl.Trajectory, err error) {
+	if err := strictjson.Check(text); err != nil {
+		return nil, notOf(verifiersTraces, jsonHint(text, err))
+	}
+	if f := object(text); isVerifiersTrace(f) {
+		return readVerifiersTrace(text, "", "", notes)
+	}
+	e := new(verifiersEpisode)
+	if err := strictjson.Unmarshal(text, e); err != nil {
+		return nil, notOf(verifiersTraces, err)
+	}
+	group := ""
+	if e.Group != nil {
+		group = e.Group.ID
+	}
+	if len(e.Traces) == 0 {
+		notes.Add("episode without a trace, because it failed before a model was called: omitted")
+	}
+	for i, raw := range e.Traces {
+		got, err := readVerifiersTrace(raw, group, e.ID, notes)
+		if err != nil {
+			return nil, fmt.Errorf("traces[%d]: %w", i, err)
+		}
+		all = append(all, got...)
+	}
+	return all, nil
+}
+
+// readVerifiersTrace reads a trace: its messages are a graph, and each path from a root to a
+// leaf is a conversation. A later path shares the steps of an earlier one as a branch of it.
+func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all []*rl.Trajectory, err error) {
+	x := new(verifiersTrace)
+	if err := strictjson.Unmarshal(text, x); err != nil {
+		return nil, notOf(verifiersTraces, err)
+	}
+	if v := value(x.Version); x.Version != nil && v != 1 {
+		notes.Add("trace of version %d, where Merit knows 1", v)
+	}
+	if err := x.check(); err != nil {
+		return nil, notOf(verifiersTraces, err)
+	}
+	var taken = map[int]string{} // by sampled node: the trajectory that has it
+	for n, path := range x.paths() {
+		t := &rl.Trajectory{ID: x.ID, StopReason: rl.StopTerminated, Task: cmp.Or(value(x.Task.Key), value(x.Task.Hash))}
+		if n > 0 {
+			t.ID = fmt.Sprintf("%s-branch-%d", x.ID, n)
+		}
+		if t.Group = cmp.Or(group, t.Task); x.Agent.Name != "" && x.Agent.Name != "agent" {
+			t.Group += "/" + x.Agent.Name
+		}
+		x.follow(t, path, taken, notes)
+		if err := x.settle(t, text, episode, notes); err != nil {
+			return nil, err
+		}
+		got, err := checked(verifiersTraces, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, got...)
+	}
+	if len(all) == 0 {
+		notes.Add("trace without messages: omitted")
+	}
+	return all, nil
+}
+
+func (x *verifiersTrace) check() error {
+	for i := range x.Nodes {
+		n := &x.Nodes[i]
+		if n.Parent != nil && (*n.Parent < 0 || *n.Parent >= i) {
+			return fmt.Errorf("nodes[%d] has the parent %d, which does not come before it", i, *n.Parent)
+		}
+		var err error
+		if n.ids, err = tokenIDs(n.IDs); err != nil {
+			return fmt.Errorf("nodes[%d].token_ids%w", i, err)
+		}
+		if n.logs, err = logProbs(n.LogProbs); err != nil {
+			return fmt.Errorf("nodes[%d].logprobs%w", i, err)
+		}
+		sampled := 0
+		for _, m := range n.Mask {
+			if m {
+				sampled++
+			}
+		}
+		if len(n.Mask) != len(n.ids) || len(n.logs) > 0 && len(n.logs) != sampled {
+			return fmt.Errorf("nodes[%d] has %d token_ids, a mask of %d with %d sampled, and %d logprobs", i, len(n.ids), len(n.Mask), sampled, len(n.logs))
+		}
+	}
+	return nil
+}
+
+// mostBranches limits the paths of a trace: each repeats the messages that it shares.
+const mostBranches = 10_000
+
+// paths returns the paths from a root to a leaf, by their leaf.
+func (x *verifiersTrace) paths() (paths [][]int) {
+	inner := map[int]bool{}
+	for _, n := range x.Nodes {
+		if n.Parent != nil {
+			inner[*n.Parent] = true
+		}
+	}
+	for leaf := range x.Nodes {
+		if inner[leaf] || len(paths) >= mostBranches {
+			continue
+		}
+		var path []int
+		for i := leaf; ; i = *x.Nodes[i].Parent {
+			path = append(path, i)
+			if x.Nodes[i].Parent == nil {
+				break
+			}
+		}
+		for a, b := 0, len(path)-1; a < b; a, b = a+1, b-1 {
+			path[a], path[b] = path[b], path[a]
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// follow gives t the messages and steps of a path.
+func (x *verifiersTrace) follow(t *rl.Trajectory, path []int, taken map[int]string, notes *Notes) {
+	var tokens, sequence []int32
+	for _, i := range path {
+		n := &x.Nodes[i]
+		at := len(t.Messages)
+		t.Messages = append(t.Messages, n.Message)
+		if !n.Sampled || n.Message.Role != rl.RoleAssistant {
+			tokens = append(tokens, n.ids...)
+			continue
+		}
+		s := newStep(len(t.Steps), at, &n.Message)
+		s.Info = map[string]json.RawMessage{"agent": quoted(cmp.Or(x.Agent.Name, "agent"))}
+		if model := x.model(i); model != "" {
+			s.Info["name"] = quoted(model)
+		}
+		from := len(n.ids)
+		for from > 0 && n.Mask[from-1] {
+			from--
+		}
+		if prompt := append(tokens, n.ids[:from]...); len(n.logs) == len(n.ids)-from {
+			sequence = s.sample(prompt, n.ids[from:], n.logs, sequence)
+		} else if len(n.ids) > 0 {
+			notes.Add("message of the model whose sampled tokens are not its last, or have no logprobs: its tokens are not read")
+		}
+		tokens = append(tokens, n.ids...)
+		switch owner := taken[i]; {
+		case owner == "":
+			taken[i] = t.ID
+		case t.BranchAt == len(t.Steps):
+			t.BranchOf, t.BranchAt = owner, len(t.Steps)+1
+		}
+		t.Steps = append(t.Steps, s.Step)
+	}
+}
+
+func (x *verifiersTrace) model(node int) string {
+	for _, c := range x.Calls {
+		if c.Node != nil && *c.Node == node {
+			return value(c.Model)
+		}
+	}
+	return ""
+}
+
+// settle gives t the rewards, the task and the end of the trace.
+func (x *verifiersTrace) settle(t *rl.Trajectory, text []byte, episode string, notes *Notes) error {
+	f := object(text)
+	keepColumns(t, f, map[string]string{"version": "", "id": "", "task": "", "nodes": "", "calls": "", "rewards": "", "metrics": "", "errors": "", "agent": "config"})
+	if t.Metadata == nil {
+		t.Metadata = map[string]json.RawMessage{}
+	}
+	if some(x.Task.Data) {
+		t.Metadata["task_data"] = x.Task.Data
+		if answer := object(x.Task.Data).values["answer"]; some(answer) {
+			t.GroundTruth = answer
+		}
+	}
+	if episode != "" {
+		t.Metadata["episode"] = quoted(episode)
+	}
+	if !x.OK && len(x.Errors) > 0 {
+		e := x.Errors[len(x.Errors)-1]
+		t.StopReason, t.Error = rl.StopError, strings.TrimSuffix(e.Type+": "+e.Message, ": ")
+	} else if stop := value(x.Stop); strings.Contains(stop, "max") || strings.Contains(stop, "timeout") {
+		t.StopReason = rl.StopTruncated
+	}
+	return x.score(t, notes)
+}
+
+func (x *verifiersTrace) score(t *rl.Trajectory, notes *Notes) error {
+	result := &rl.EvaluateResult{IsScoreValid: true}
+	rewards := object(x.Rewards)
+	for _, name := range rewards.names {
+		r := object(rewards.values[name])
+		if len(r.names) == 0 {
+			notes.Add("trace whose rewards were not computed: it has no score")
+			return nil
+		}
+		score, err := number64(r.values["score"])
+		if err != nil {
+			return notOf(verifiersTraces, fmt.Errorf("its reward %q %w", name, err))
+		}
+		weight := 1.0
+		if w := r.values["weight"]; w != nil {
+			if weight, err = number64(w); err != nil {
+				return notOf(verifiersTraces, fmt.Errorf("the weight of its reward %q %w", name, err))
+			}
+		}
+		result.Score += score * weight
+		result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: score, IsScoreValid: true, Weight: &weight})
+	}
+	if len(rewards.names) == 0 {
+		notes.Add("trace without rewards: it has no score")
+		return nil
+	}
+	metrics := object(x.Metrics)
+	for _, name := range metrics.names {
+		if v, err := number64(metrics.values[name]); err == nil {
+			result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: v, IsScoreValid: true})
+		}
+	}
+	t.Outcome, t.Evaluation = "scored", result
+	return nil
+}

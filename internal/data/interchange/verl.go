@@ -1,0 +1,171 @@
+package interchange
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// isVerl recognizes a line of verl's rollout_data_dir and validation_data_dir.
+func isVerl(f fields) bool {
+	for _, name := range []string{"input", "output", "gts", "score", "step"} {
+		if f.values[name] == nil {
+			return false
+		}
+	}
+	return f.values["input"][0] == '"' && f.values["output"][0] == '"'
+}
+
+// readVerl reads a line of a dump of verl: the prompt and the response as texts that were
+// decoded from tokens, the ground truth, the score and the training step. Rows of one step
+// with the same prompt are one group.
+func readVerl(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+	const format = "a line of a rollout dump of verl"
+	if err := strictjson.Check(text); err != nil {
+		return nil, notOf(format, jsonHint(text, err))
+	}
+	f := object(text)
+	if !isVerl(f) {
+		return nil, notOf(format, fmt.Errorf("it needs input, output, gts, score and step"))
+	}
+	t := texts(f.values["input"], f.values["output"])
+	t.Group = groupOf(f.values["step"], f.values["input"])
+	t.ID = plainText(f.values["request_id"])
+	if some(f.values["gts"]) {
+		t.GroundTruth = f.values["gts"]
+	}
+	keepColumns(t, f, map[string]string{"input": "", "output": "", "gts": "", "score": ""})
+	if !some(f.values["score"]) {
+		notes.Add("row without a score")
+	} else if err := reward(t, f.values["score"], notes); err != nil {
+		return nil, err
+	}
+	return checked(format, t)
+}
+
+// texts returns a trajectory of a prompt and a completion in JSON strings.
+func texts(prompt, completion []byte) *rl.Trajectory {
+	return &rl.Trajectory{
+		Messages: []rl.Message{
+			{Role: rl.RoleUser, Content: rl.Text(textOf(prompt))},
+			{Role: rl.RoleAssistant, Content: rl.Text(textOf(completion))},
+		},
+		PromptMessages: new(1), AsText: rl.PromptAsText | rl.CompletionAsText,
+	}
+}
+
+// groupOf names the group of the rows of one training step with one prompt.
+func groupOf(step, prompt []byte) string {
+	sum := sha256.Sum256(prompt)
+	return "step-" + plainText(step) + "-" + hex.EncodeToString(sum[:6])
+}
+
+// isTRL recognizes a row of the completions that TRL's trainers log: their columns are step,
+// prompt, completion, one for each reward function, and advantage.
+func isTRL(f fields) bool {
+	for _, name := range []string{"step", "prompt", "completion", "advantage"} {
+		if f.values[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// readTRL reads a row of the completions that TRL's trainers log. Each numeric column
+// between completion and advantage is the reward of a function; the file does not say their
+// weights.
+func readTRL(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+	const format = "a row of completions of TRL"
+	if err := strictjson.Check(text); err != nil {
+		return nil, notOf(format, jsonHint(text, err))
+	}
+	f := object(text)
+	var t *rl.Trajectory
+	if p, c := f.values["prompt"], f.values["completion"]; isTRL(f) && p[0] == '"' && c[0] == '"' {
+		t = texts(p, c)
+	} else if t = new(rl.Trajectory); !conversation(t, p, c) {
+		return nil, notOf(format, fmt.Errorf("its prompt and completion must be texts or lists of messages"))
+	}
+	t.Group = groupOf(f.values["step"], f.values["prompt"])
+	read := map[string]string{"prompt": "", "completion": ""}
+	result := &rl.EvaluateResult{IsScoreValid: true}
+	missing := false
+	for _, name := range f.names {
+		if name == "step" || name == "advantage" || name == "prompt" || name == "completion" {
+			continue
+		}
+		v, err := strconv.ParseFloat(string(f.values[name]), 64)
+		if missing = missing || string(f.values[name]) == "null"; err != nil {
+			continue
+		}
+		read[name] = ""
+		result.Score += v
+		result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: v, IsScoreValid: true, Weight: new(1.0)})
+	}
+	keepColumns(t, f, read)
+	switch {
+	case len(result.Metrics) == 0:
+		notes.Add("row without a reward")
+		return checked(format, t)
+	case missing:
+		notes.Add("reward function that gave no reward: not in the sum")
+	}
+	if len(result.Metrics) == 1 {
+		result.Metrics[0].Weight = nil
+	} else {
+		notes.Add("sum of several rewards with the weight 1: TRL does not write its reward_weights")
+	}
+	t.Outcome, t.Evaluation = "scored", result
+	return checked(format, t)
+}
+
+// conversation sets the messages of t to those of a prompt and a completion, and where the
+// prompt ends.
+func conversation(t *rl.Trajectory, prompt, completion json.RawMessage) bool {
+	for i, raw := range []json.RawMessage{prompt, completion} {
+		var all []rl.Message
+		switch {
+		case !some(raw) && i == 0:
+		case some(raw) && raw[0] == '"':
+			all = []rl.Message{{Role: []string{rl.RoleUser, rl.RoleAssistant}[i], Content: rl.Text(textOf(raw))}}
+		case !some(raw) || raw[0] != '[' || strictjson.Unmarshal(raw, &all) != nil:
+			return false
+		}
+		t.Messages = append(t.Messages, all...)
+		if i == 0 {
+			t.PromptMessages = new(len(t.Messages))
+		}
+	}
+	return true
+}
+
+// dumps are the formats of trainers whose rows are also tables.
+var dumps = []format{{`"advantage"`, isTRL, readTRL}, {`"gts"`, isVerl, readVerl}}
+
+// Dump returns a function that makes the row of a trajectory of the row of a table whose
+// format it recognizes by the columns; nil if it is none of this package.
+func Dump(columns []string, notes *Notes) func(row []byte) ([]byte, error) {
+	named := fields{values: map[string][]byte{}}
+	for _, name := range columns {
+		named.set(name, []byte(`""`))
+	}
+	for _, f := range dumps {
+		if !f.is(named) {
+			continue
+		}
+		return func(row []byte) ([]byte, error) {
+			all, err := f.read(bytes.Clone(row), nil, notes)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(all[0])
+		}
+	}
+	return nil
+}
