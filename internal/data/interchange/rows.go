@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/data/row"
 	"github.com/merit-rl/merit/internal/data/table"
 )
 
@@ -23,13 +26,29 @@ type Rows struct {
 	more    func() ([]*rl.Trajectory, string, error) // the next trajectories, and their place
 	pending []*rl.Trajectory
 	number  int
+	first   *table.Row // read for its columns
+	failed  error      // with which that ended
 }
 
-// Columns returns the columns that every row has.
-func (r *Rows) Columns() []string { return []string{"id", "messages"} }
+// Columns returns the columns of the first row.
+func (r *Rows) Columns() []string {
+	names := []string{"id", "messages"}
+	if r.first == nil && r.number == 0 {
+		first, err := r.Next()
+		r.first, r.failed = &first, err
+	}
+	if r.first != nil && r.first.Text != nil {
+		names = object(r.first.Text).names
+	}
+	return names
+}
 
 // Next returns the next row, or io.EOF.
 func (r *Rows) Next() (table.Row, error) {
+	if first := r.first; first != nil {
+		r.first = nil
+		return *first, r.failed
+	}
 	for len(r.pending) == 0 {
 		got, place, err := r.more()
 		switch f := fault.As(err); {
@@ -48,11 +67,38 @@ func (r *Rows) Next() (table.Row, error) {
 	if t.ID == "" {
 		t.ID = fmt.Sprintf("line-%d", r.number)
 	}
-	text, err := json.Marshal(t)
+	text, err := rowOf(t)
 	if err != nil {
 		return table.Bad(r.number, fault.Invalid, "correct the numbers of the trajectory", "%v", err), nil
 	}
 	return table.Row{Number: r.number, Text: text, Lost: 1}, nil
+}
+
+// rowOf returns t as a row. What a format has beside the trajectory becomes columns, which a
+// map can name.
+func rowOf(t *rl.Trajectory) ([]byte, error) {
+	columns := t.Metadata
+	bare := *t
+	bare.Metadata = nil
+	for name, value := range columns {
+		if row.IsField(name) || name == MetaATIF {
+			if bare.Metadata == nil {
+				bare.Metadata = map[string]json.RawMessage{}
+			}
+			bare.Metadata[name] = value
+		}
+	}
+	text, err := json.Marshal(&bare)
+	if err != nil || len(columns) == len(bare.Metadata) {
+		return text, err
+	}
+	f := object(text)
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		if bare.Metadata[name] == nil {
+			f.set(name, columns[name])
+		}
+	}
+	return f.text(), nil
 }
 
 // format is a format whose files are a series of JSON values.

@@ -164,7 +164,7 @@ func Dump(columns []string, notes *Notes) func(row []byte) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			return json.Marshal(all[0])
+			return rowOf(all[0])
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ type dump struct {
 }
 
 // Columns returns the columns that every row has.
-func (d *dump) Columns() []string { return []string{nameID, nameMessages} }
+func (d *dump) Columns() []string { return append([]string{nameMessages}, d.rows.Columns()...) }
 
 // Next returns the next row.
 func (d *dump) Next() (table.Row, error) {
