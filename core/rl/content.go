@@ -175,7 +175,7 @@ var wordless = map[string]bool{
 	"reasoning": true, "thinking": true, "redacted_thinking": true, "reasoning_text": true, "summary_text": true,
 	"image": true, "image_url": true, "input_image": true, "output_image": true, "image_file": true,
 	"audio": true, "audio_url": true, "input_audio": true, "output_audio": true, "video": true, "video_url": true, "input_video": true,
-	"file": true, "input_file": true, "document": true,
+	"file": true, "input_file": true, "document": true, "generic": true,
 	"tool_use": true, "tool_result": true, "tool_call": true, "function_call": true, "function_response": true, "functionCall": true, "functionResponse": true,
 }
 

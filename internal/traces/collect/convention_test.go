@@ -180,3 +180,35 @@ func TestLongNames(t *testing.T) {
 	require.Equal(t, long[:256], b.Spans[0].Agent)
 	require.Equal(t, long[:256], b.About[0].Task)
 }
+
+// Promise: what conventions 0.1.0 renamed is the same in the words of either version, and its
+// new operations are not taken for calls of a model. The names are those of the changelog of
+// github.com/open-telemetry/semantic-conventions-genai, v0.1.0.
+func TestRenamed(t *testing.T) {
+	for _, names := range [][2]string{{"gen_ai.usage.cache_creation.input_tokens", "older"}, {"gen_ai.usage.cache_write.input_tokens", "0.1.0"}} {
+		b := one(t, nil, "gen_ai.operation.name", "chat", "gen_ai.request.model", "m", names[0], 7)
+		require.Equal(t, "7", string(b.Spans[0].Attributes["gen_ai.usage.cache_write.input_tokens"]), names[1])
+		require.NotContains(t, b.Spans[0].Attributes, "gen_ai.usage.cache_creation.input_tokens")
+	}
+	for _, name := range []string{"gen_ai.workflow.name", "gen_ai.agent.name"} {
+		b := one(t, nil, "gen_ai.operation.name", "invoke_workflow", name, "triage")
+		require.Equal(t, "triage", b.Spans[0].Agent, name)
+		require.Equal(t, trace.KindContent, b.Spans[0].Kind)
+	}
+	for _, name := range []string{"gen_ai.request.top_k", "gen_ai.retrieval.top_k"} {
+		b := one(t, nil, "gen_ai.operation.name", "retrieval", name, 4, "gen_ai.retrieval.documents", `[{"id":"d","score":0.5,"content":"Tea costs 3.5."}]`)
+		require.Equal(t, "Tea costs 3.5.", b.Spans[0].Text)
+		require.Equal(t, "4", string(b.Spans[0].Attributes["gen_ai.retrieval.top_k"]), name)
+	}
+	b := one(t, nil, "gen_ai.operation.name", "chat", "gen_ai.request.model", "m", "gen_ai.request.top_k", 4, "gen_ai.request.reasoning.level", "high")
+	require.JSONEq(t, `{"top_k":4,"reasoning_effort":"high"}`, string(b.Spans[0].Prompt.Settings))
+	b = one(t, nil, "gen_ai.operation.name", "plan", "gen_ai.agent.name", "triage")
+	require.Equal(t, trace.KindContent, b.Spans[0].Kind)
+	b = one(t, nil, "gen_ai.operation.name", "search_memory", "gen_ai.memory.query.text", "diet", "gen_ai.memory.records", `[{"id":"m1","content":"No nuts."}]`)
+	require.Equal(t, trace.KindContent, b.Spans[0].Kind)
+	require.Equal(t, "No nuts.", b.Spans[0].Text)
+	require.Equal(t, `"search_memory"`, string(b.Spans[0].Attributes["operation"]))
+	both := one(t, nil, "gen_ai.operation.name", "chat", "gen_ai.request.model", "m", "gen_ai.usage.cache_creation.input_tokens", 7, "gen_ai.usage.cache_write.input_tokens", 8)
+	require.Equal(t, "8", string(both.Spans[0].Attributes["gen_ai.usage.cache_write.input_tokens"]))
+	require.Equal(t, "7", string(both.Spans[0].Attributes["gen_ai.usage.cache_creation.input_tokens"]))
+}

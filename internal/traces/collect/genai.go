@@ -3,6 +3,7 @@ package collect
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	common "go.opentelemetry.io/proto/otlp/common/v1"
@@ -11,6 +12,39 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// renamed are the attributes that GenAI conventions 0.1.0 renamed, by their older names.
+var renamed = map[string]string{
+	"gen_ai.workflow.name":                     "gen_ai.agent.name",
+	"gen_ai.usage.cache_creation.input_tokens": "gen_ai.usage.cache_write.input_tokens",
+}
+
+// rename gives attributes the names of GenAI conventions 0.1.0, so that a query finds them
+// whichever version recorded them. An older name beside its new one stays.
+func (a *attributes) rename() {
+	names := renamed
+	if text(a.all["gen_ai.operation.name"]) == "retrieval" {
+		names = maps.Clone(renamed)
+		names["gen_ai.request.top_k"] = "gen_ai.retrieval.top_k"
+	}
+	for older, name := range names {
+		if a.has(older) && !a.has(name) {
+			a.all[name] = a.all[older]
+			delete(a.all, older)
+		}
+	}
+}
+
+// works are the operations of an agent, and searches those that look something up, or
+// change what is looked up.
+var (
+	works    = map[string]bool{"invoke_agent": true, "create_agent": true, "invoke_workflow": true, "handle_conversation_turn": true, "plan": true}
+	searches = map[string]bool{
+		"embeddings": true, "rerank": true, "retrieval": true,
+		"search_memory": true, "create_memory": true, "update_memory": true, "upsert_memory": true, "delete_memory": true,
+		"create_memory_store": true, "delete_memory_store": true,
+	}
 )
 
 // genAI reads a span of OpenTelemetry's GenAI conventions, with messages in
@@ -23,9 +57,9 @@ func (src *source) genAI(out *trace.Span) bool {
 	switch {
 	case operation == "execute_tool", operation == "" && (kind == "tool" || at.has("gen_ai.tool.name")):
 		src.genAITool(out)
-	case operation == "invoke_agent", operation == "create_agent", operation == "invoke_workflow", operation == "" && (kind == "agent" || kind == "workflow" || kind == "task"):
+	case works[operation], operation == "" && (kind == "agent" || kind == "workflow" || kind == "task"):
 		src.genAIWork(out)
-	case operation == "embeddings", operation == "rerank", operation == "retrieval":
+	case searches[operation]:
 		src.search(out, operation)
 	case operation != "", kind == "chat", kind == "completion", at.has("gen_ai.request.model"):
 		src.genAICall(out)

@@ -150,6 +150,19 @@ func (src *source) search(out *trace.Span, kind string) {
 			}
 		}
 	}
+	for _, key := range []string{"gen_ai.retrieval.documents", "gen_ai.memory.records"} {
+		var records []struct {
+			Content json.RawMessage `json:"content"`
+		}
+		if text := document(at.all[key]); text == nil || strictjson.Unmarshal(text, &records) != nil {
+			continue
+		}
+		for _, r := range records {
+			if text := loose(r.Content); text != "" {
+				found = append(found, text)
+			}
+		}
+	}
 	if given, _ := src.conversations(); len(found) == 0 {
 		for _, m := range given.messages {
 			found = append(found, m.Content.Text())
@@ -159,7 +172,7 @@ func (src *source) search(out *trace.Span, kind string) {
 		src.content(out)
 	}
 	if out.Text == "" {
-		out.Text = at.text("reranker.query")
+		out.Text = at.text("reranker.query", "gen_ai.retrieval.query.text", "gen_ai.memory.query.text")
 	}
 	out.Kind, out.Name = trace.KindContent, cmp.Or(at.text("embedding.model_name", "reranker.model_name", "gen_ai.request.model"), out.Name)
 	at.all["operation"] = &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: kind}}

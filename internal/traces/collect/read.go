@@ -64,6 +64,7 @@ type source struct {
 
 func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 	src := &source{span: s, at: attributesOf(s.GetAttributes()), resource: resource}
+	src.at.rename()
 	src.bare = trace.Span{
 		Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
 		Name: s.GetName(), Start: moment(s.GetStartTimeUnixNano()), End: moment(s.GetEndTimeUnixNano()), Status: trace.StatusOK,

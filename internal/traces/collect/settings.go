@@ -38,6 +38,8 @@ func (src *source) settings() json.RawMessage {
 			name = "stop"
 		case "choice.count":
 			name = "n"
+		case "reasoning.level":
+			name = "reasoning_effort"
 		}
 		object[name] = plain(src.at.all[key], 0)
 	}
