@@ -115,6 +115,7 @@ var formats = []format{
 	{`"nodes"`, isVerifiersEpisode, readVerifiersEpisode},
 	{`"traces"`, isVerifiersEpisode, readVerifiersEpisode},
 	{`"example_id"`, isVerifiersRow, readVerifiersRow},
+	{`"eval"`, isInspect, readInspect},
 	{`"gts"`, isVerl, readVerl},
 	{`"advantage"`, isTRL, readTRL},
 }
@@ -142,9 +143,9 @@ func Sniff(name string, in *bufio.Reader, folder string) (*Rows, *bufio.Reader, 
 	var seen bytes.Buffer
 	values := &series{name: name, in: bufio.NewReader(io.TeeReader(in, &seen))}
 	first, err := values.next()
-	if err == nil && strictjson.Check(first) == nil {
+	if probe := constants(first); err == nil && strictjson.Check(probe) == nil {
 		for _, f := range formats {
-			if f.is(object(first)) {
+			if f.is(object(probe)) {
 				return f.rows(first, values, folder), nil, nil
 			}
 		}

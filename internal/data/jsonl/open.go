@@ -55,6 +55,11 @@ func Open(path string, stdin io.Reader) (*Reader, error) {
 	if err == nil && info.Mode().IsRegular() && isParquet(f) {
 		return openColumns(path, f, info.Size())
 	}
+	if err == nil && info.Mode().IsRegular() {
+		if r, err := openLog(path, f, info.Size()); r != nil || err != nil {
+			return r, err
+		}
+	}
 	read := &counted{Reader: f}
 	r, err := open(path, read, filepath.Dir(path))
 	if err != nil {

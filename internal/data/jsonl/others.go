@@ -1,6 +1,8 @@
 package jsonl
 
 import (
+	"os"
+
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/data/table"
@@ -19,6 +21,19 @@ func (r *Reader) sniff(folder string) error {
 		r.table, r.total, r.notes = rows, -1, rows.Notes
 	}
 	return nil
+}
+
+// openLog opens an .eval file of Inspect; nil if f is something else.
+func openLog(path string, f *os.File, size int64) (*Reader, error) {
+	var head [4]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil || string(head[:]) != "PK\x03\x04" {
+		return nil, nil
+	}
+	rows, err := interchange.Log(path, f, size)
+	if rows == nil || err != nil {
+		return nil, err
+	}
+	return &Reader{name: path, table: rows, total: -1, notes: rows.Notes, closers: []func() error{f.Close}}, nil
 }
 
 // dumped makes r read the rows of a table as those of a trainer's dump, if it has its columns.
