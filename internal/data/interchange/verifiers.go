@@ -159,6 +159,7 @@ type verifiersNode struct {
 	IDs      json.RawMessage `json:"token_ids"`
 	Mask     []bool          `json:"mask"`
 	LogProbs json.RawMessage `json:"logprobs"`
+	Links    json.RawMessage `json:"semantic_parents"`
 
 	ids  []int32
 	logs []float64
@@ -221,6 +222,7 @@ func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all [
 	if err := x.check(); err != nil {
 		return nil, notOf(verifiersTraces, err)
 	}
+	x.unread(text, notes)
 	var taken = map[int]string{} // by sampled node: the trajectory that has it
 	for n, path := range x.paths() {
 		t := &rl.Trajectory{ID: x.ID, StopReason: rl.StopTerminated, Task: cmp.Or(value(x.Task.Key), value(x.Task.Hash))}
@@ -244,6 +246,19 @@ func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all [
 		notes.Add("trace without messages: omitted")
 	}
 	return all, nil
+}
+
+// unread counts what the nodes have for other learners.
+func (x *verifiersTrace) unread(text []byte, notes *Notes) {
+	read := map[string]bool{"parent": true, "message": true, "sampled": true, "token_ids": true, "mask": true, "logprobs": true, "semantic_parents": true, "timestamp": true, "is_content": true}
+	for _, node := range list(object(text).values["nodes"]) {
+		f := object(node)
+		for _, name := range f.names {
+			if v := f.values[name]; !read[name] && some(v) && string(v) != "[]" && string(v) != "{}" {
+				notes.Add("%.40s of a message", name)
+			}
+		}
+	}
 }
 
 func (x *verifiersTrace) check() error {
@@ -318,6 +333,9 @@ func (x *verifiersTrace) follow(t *rl.Trajectory, path []int, taken map[int]stri
 		if model := x.model(i); model != "" {
 			s.Info["name"] = quoted(model)
 		}
+		if len(list(n.Links)) > 0 {
+			s.Info["semantic_parents"] = n.Links
+		}
 		from := len(n.ids)
 		for from > 0 && n.Mask[from-1] {
 			from--
@@ -373,6 +391,10 @@ func (x *verifiersTrace) settle(t *rl.Trajectory, text []byte, episode string, n
 }
 
 func (x *verifiersTrace) score(t *rl.Trajectory, notes *Notes) error {
+	if !x.OK {
+		notes.Add("trace that failed: it has no score") // a reward that was not computed is missing from it
+		return nil
+	}
 	result := &rl.EvaluateResult{IsScoreValid: true}
 	rewards := object(x.Rewards)
 	for _, name := range rewards.names {
