@@ -202,7 +202,7 @@ func (r *harborResult) rewards(open func(string) ([]byte, error)) (json.RawMessa
 // others are metrics.
 func reward(t *rl.Trajectory, rewards json.RawMessage, notes *Notes) error {
 	all := object(rewards)
-	if rewards[0] != '{' {
+	if len(rewards) == 0 || rewards[0] != '{' {
 		all = fields{names: []string{"reward"}, values: map[string][]byte{"reward": rewards}}
 	}
 	result := &rl.EvaluateResult{IsScoreValid: true}

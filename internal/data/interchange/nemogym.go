@@ -160,7 +160,7 @@ func keepColumns(t *rl.Trajectory, row fields, read map[string]string) {
 		value := row.values[name]
 		member, known := read[name]
 		switch {
-		case known && member == "" || !some(value):
+		case known && member == "" || !some(value) || string(value) == "[]" || string(value) == "{}":
 			continue
 		case known:
 			inner := object(value)

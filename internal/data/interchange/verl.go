@@ -2,14 +2,17 @@ package interchange
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/data/table"
 )
 
 // isVerl recognizes a line of verl's rollout_data_dir and validation_data_dir.
@@ -36,18 +39,24 @@ func readVerl(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.
 	}
 	t := texts(f.values["input"], f.values["output"])
 	t.Group = groupOf(f.values["step"], f.values["input"])
-	t.ID = plainText(f.values["request_id"])
+	t.ID = cmp.Or(plainText(f.values["uid"]), plainText(f.values["request_id"]))
+	if key := rolloutKey.FindStringSubmatch(t.ID); key != nil {
+		t.Group = "step-" + plainText(f.values["step"]) + "-" + key[1]
+	}
 	if some(f.values["gts"]) {
 		t.GroundTruth = f.values["gts"]
 	}
 	keepColumns(t, f, map[string]string{"input": "", "output": "", "gts": "", "score": ""})
 	if !some(f.values["score"]) {
 		notes.Add("row without a score")
-	} else if err := reward(t, f.values["score"], notes); err != nil {
+	} else if err := reward(t, []byte(plainText(f.values["score"])), notes); err != nil { // older versions write text
 		return nil, err
 	}
 	return checked(format, t)
 }
+
+// rolloutKey is a key of verl's: the prompt, the number of its rollout, and that of the output.
+var rolloutKey = regexp.MustCompile(`^(.+)_[0-9]+_[0-9]+$`)
 
 // texts returns a trajectory of a prompt and a completion in JSON strings.
 func texts(prompt, completion []byte) *rl.Trajectory {
@@ -150,7 +159,7 @@ var dumps = []format{{`"advantage"`, isTRL, readTRL}, {`"gts"`, isVerl, readVerl
 
 // Dump returns a function that makes the row of a trajectory of the row of a table whose
 // format it recognizes by the columns; nil if it is none of this package.
-func Dump(columns []string, notes *Notes) func(row []byte) ([]byte, error) {
+func Dump(columns []string, notes *Notes) func(row table.Row) ([]byte, error) {
 	named := fields{values: map[string][]byte{}}
 	for _, name := range columns {
 		named.set(name, []byte(`""`))
@@ -159,11 +168,12 @@ func Dump(columns []string, notes *Notes) func(row []byte) ([]byte, error) {
 		if !f.is(named) {
 			continue
 		}
-		return func(row []byte) ([]byte, error) {
-			all, err := f.read(bytes.Clone(row), nil, notes)
+		return func(row table.Row) ([]byte, error) {
+			all, err := f.read(bytes.Clone(row.Text), nil, notes)
 			if err != nil {
 				return nil, err
 			}
+			all[0].ID = cmp.Or(all[0].ID, fmt.Sprintf("line-%d", row.Number))
 			return rowOf(all[0])
 		}
 	}

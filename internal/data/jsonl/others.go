@@ -48,7 +48,7 @@ func (r *Reader) dumped() *Reader {
 // dump is a table whose rows are read by another package.
 type dump struct {
 	rows
-	read func([]byte) ([]byte, error)
+	read func(table.Row) ([]byte, error)
 }
 
 // Columns returns the columns that every row has.
@@ -60,7 +60,7 @@ func (d *dump) Next() (table.Row, error) {
 	if err != nil || row.Err != nil {
 		return row, err
 	}
-	row.Text, row.Err = d.read(row.Text)
+	row.Text, row.Err = d.read(row)
 	return row, nil
 }
 

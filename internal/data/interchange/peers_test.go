@@ -1,0 +1,229 @@
+package interchange_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+)
+
+// all reads a file as every command does.
+func all(t *testing.T, path string) (list []*rl.Trajectory, notes []string) {
+	t.Helper()
+	in, err := jsonl.Open(path, nil)
+	require.NoError(t, err)
+	defer in.Close()
+	for {
+		got, err := in.NextTrajectory()
+		if errors.Is(err, io.EOF) {
+			return list, in.Notes()
+		}
+		require.NoError(t, err, path)
+		list = append(list, got)
+	}
+}
+
+// line is what a test compares of a trajectory.
+type line struct {
+	ID, Group string
+	Roles     []string
+	Answer    string // the last message
+	Steps     int
+	Tokens    [][]int32 // sampled in each step
+	Outcome   string
+	Score     float64
+	Stop      rl.StopReason
+}
+
+func lineOf(x *rl.Trajectory) line {
+	l := line{ID: x.ID, Group: x.Group, Steps: len(x.Steps), Outcome: x.Outcome, Stop: x.StopReason, Answer: x.Messages[len(x.Messages)-1].Content.Text()}
+	for _, m := range x.Messages {
+		l.Roles = append(l.Roles, m.Role)
+	}
+	for _, s := range x.Steps {
+		var ids []int32
+		for _, k := range s.Tokens {
+			ids = append(ids, k.ID)
+		}
+		if ids != nil {
+			l.Tokens = append(l.Tokens, ids)
+		}
+	}
+	if x.Evaluation != nil {
+		l.Score = x.Evaluation.Score
+	}
+	return l
+}
+
+func lines(list []*rl.Trajectory) (out []line) {
+	for _, x := range list {
+		out = append(out, lineOf(x))
+	}
+	return out
+}
+
+// Promise: what verifiers 0.4.0 stores is read with its groups, weighted rewards, tokens and
+// branches; a trace that failed has no score. make_verifiers.py wrote the file with the
+// package's own classes and writer.
+func TestVerifiers(t *testing.T) {
+	list, notes := all(t, "testdata/peers/verifiers.jsonl")
+	talk := []string{"user", "assistant", "user", "assistant"}
+	require.Equal(t, []line{
+		{"t1", "g1", []string{"user", "assistant", "tool", "assistant"}, "7", 2, [][]int32{{11, 12}, {13}}, "scored", 1.1, rl.StopTerminated},
+		{"t2", "g1", talk, "8", 2, [][]int32{{21}, {22}}, "scored", 0.2, rl.StopTerminated},
+		{"t2-branch-1", "g1", talk, "9", 2, [][]int32{{21}, {23}}, "scored", 0.2, rl.StopTerminated},
+		{"t3", "g1", []string{"user"}, "What is 3 + 4?", 0, nil, "", 0, rl.StopError},
+	}, lines(list))
+	require.Equal(t, []int32{1, 2, 3, 4}, list[0].Steps[0].Prompt.Tokens)
+	require.Equal(t, -0.25, list[0].Steps[0].Tokens[1].LogProb)
+	require.Equal(t, &rl.Prompt{Keep: 6, Tokens: []int32{5, 6, 4}}, list[0].Steps[1].Prompt, "the second prompt continues the first")
+	require.Equal(t, "t2", list[2].BranchOf)
+	require.Equal(t, 1, list[2].BranchAt)
+	require.Equal(t, "ProviderError: no answer", list[3].Error)
+	require.Equal(t, "add", list[0].Messages[1].ToolCalls[0].Function.Name)
+	require.JSONEq(t, `"7"`, string(list[0].GroundTruth))
+	require.Equal(t, []string{"1 × trace that failed: it has no score"}, notes)
+}
+
+// Promise: logs of inspect-ai 0.3.285 are read in both of its forms, with the epochs of a
+// sample as a group and a score that it could not give as none. make_inspect.py wrote them.
+func TestInspect(t *testing.T) {
+	for _, form := range []string{"eval", "json"} {
+		list, notes := all(t, "testdata/peers/inspect."+form)
+		require.Len(t, list, 4, form)
+		byGroup := map[string][]*rl.Trajectory{}
+		for _, x := range list {
+			byGroup[x.Group] = append(byGroup[x.Group], x)
+			require.False(t, math(x), "a scorer that gave no number has a valid metric")
+		}
+		require.Len(t, byGroup["shop/tea"], 2, form)
+		for _, x := range byGroup["shop/tea"] {
+			require.Equal(t, 1.0, x.Evaluation.Score, form)
+			require.Equal(t, 2, len(x.Steps))
+			require.Equal(t, "price", x.Messages[1].ToolCalls[0].Function.Name)
+			require.JSONEq(t, `{"item":"tea"}`, x.Messages[1].ToolCalls[0].Function.Arguments)
+			require.Equal(t, x.Messages[1].ToolCalls[0].ID, x.Messages[2].ToolCallID)
+			require.JSONEq(t, `{"level":1}`, string(x.Metadata["sample_metadata"]))
+		}
+		require.Equal(t, 0.0, byGroup["shop/city"][0].Evaluation.Score)
+		require.JSONEq(t, `["Paris","paris"]`, string(byGroup["shop/city"][0].GroundTruth))
+		require.Contains(t, notes, "4 × sample with several scorers: the first gives the score, the others are metrics")
+	}
+}
+
+// math reports whether the scorer that gives no number has a valid metric.
+func math(x *rl.Trajectory) bool {
+	m, found := x.Evaluation.Metrics.Get("undecided")
+	return !found || m.IsScoreValid
+}
+
+// Promise: a dump of verl 0.9.1 is read with its groups, ground truths and scores.
+// make_dumps.py wrote it by the statements of the package.
+func TestVerl(t *testing.T) {
+	list, notes := all(t, "testdata/peers/verl.jsonl")
+	talk := []string{"user", "assistant"}
+	require.Equal(t, []line{
+		{"a_0_0", "step-12-a", talk, "7", 0, nil, "scored", 1, ""},
+		{"a_1_0", "step-12-a", talk, "eight", 0, nil, "scored", 0, ""},
+		{"b_0_0", "step-12-b", talk, "4", 0, nil, "scored", 0.25, ""},
+	}, lines(list))
+	require.JSONEq(t, `"7"`, string(list[0].GroundTruth))
+	require.Nil(t, list[2].GroundTruth)
+	require.Equal(t, json.RawMessage("true"), list[0].Metadata["acc"])
+	require.Empty(t, notes)
+}
+
+// Promise: the completions that TRL 1.16.0 logs are read with their groups and the reward of
+// each function, and what the file does not say of their weights is said.
+func TestTRL(t *testing.T) {
+	list, notes := all(t, "testdata/peers/trl.parquet")
+	require.Len(t, list, 3)
+	require.Equal(t, list[0].Group, list[1].Group)
+	require.NotEqual(t, list[0].Group, list[2].Group)
+	require.Equal(t, []float64{1.5, 0, 1.25}, []float64{list[0].Evaluation.Score, list[1].Evaluation.Score, list[2].Evaluation.Score})
+	short, found := list[0].Evaluation.Metrics.Get("short")
+	require.True(t, found)
+	require.Equal(t, 0.5, short.Score)
+	require.JSONEq(t, `"sums"`, string(list[0].Metadata["source"]))
+	require.JSONEq(t, `0.7`, string(list[0].Metadata["advantage"]))
+	require.Equal(t, []string{"1 × reward function that gave no reward: not in the sum", "2 × sum of several rewards with the weight 1: TRL does not write its reward_weights"}, notes)
+}
+
+// Promise: rollouts of NeMo Gym are read with the tokens of each call of the model, and the
+// conversations of sub-agents that ng_trajectory 1.0 has are steps of the same trajectory. The
+// fixture has the fields of nemo_gym/rollout_observability.py and openai_utils.py of August 2026.
+func TestNemoGym(t *testing.T) {
+	list, notes := all(t, "testdata/peers/nemogym.jsonl")
+	require.Len(t, list, 2)
+	require.Equal(t, line{"2-3", "2", []string{"system", "user", "assistant", "user", "assistant", "tool", "assistant"}, "7", 3, [][]int32{{11, 12}, {13}}, "scored", 0.5, rl.StopTerminated}, lineOf(list[0]))
+	x := list[0]
+	require.Equal(t, []string{"root", "root", "root", "child", "child", "root", "root"}, names(x))
+	require.JSONEq(t, `"step-0000"`, string(x.Steps[1].Info["parent"]))
+	require.Equal(t, &rl.Prompt{Keep: 5, Tokens: []int32{4}}, x.Steps[2].Prompt)
+	require.Equal(t, "I ask a helper.", reasoning(x.Messages[2]))
+	require.Equal(t, "", list[1].Outcome, "a rollout without a reward has no score")
+	require.Equal(t, []string{"1 × gap model_call_reference_unmatched, which NeMo Gym reports of its own evidence", "1 × item of type web_search_call: kept, but no message", "1 × rollout without a reward: it has no score"}, notes)
+}
+
+func names(x *rl.Trajectory) (list []string) {
+	for _, m := range x.Messages {
+		list = append(list, m.Name)
+	}
+	return list
+}
+
+func reasoning(m rl.Message) (text string) {
+	for _, f := range m.Fields() {
+		if f.Name == "reasoning_content" {
+			_ = json.Unmarshal(f.Value, &text)
+		}
+	}
+	return text
+}
+
+// Promise: a folder of trials of Harbor is read in the order of their names, each with its
+// task, its reward from the verifier's own file, and how it ended. A trial without a document is counted.
+func TestHarborTrials(t *testing.T) {
+	folder := t.TempDir()
+	put := func(path, text string) {
+		at := filepath.Join(folder, filepath.FromSlash(path))
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		require.NoError(t, os.WriteFile(at, []byte(text), 0o600))
+	}
+	const doc = `{"schema_version":"ATIF-v1.6","session_id":"s","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"agent","message":"done"}]}`
+	result := func(name, rewards, exception string) string {
+		return `{"task_name":"fix","trial_name":"` + name + `","task_checksum":"0123456789","verifier_result":` + rewards + `,"exception_info":` + exception + `}`
+	}
+	put("job/b/agent/trajectory.json", doc)
+	put("job/b/result.json", result("b", `{"rewards":{"reward":0.0}}`, `null`))
+	put("job/b/verifier/reward.txt", "0.5\n")
+	put("job/a/agent/trajectory.json", doc)
+	put("job/a/result.json", result("a", `{"rewards":{"reward":0.25}}`, `{"exception_type":"AgentTimeoutError","exception_message":"slow"}`))
+	put("job/a/verifier/reward.json", `{"reward": 1, "style": 0.5}`)
+	put("job/c/agent/trajectory.json", doc)
+	put("job/c/result.json", result("c", `null`, `{"exception_type":"VerifierTimeoutError","exception_message":"slow"}`))
+	put("job/d/result.json", result("d", `{"rewards":{"reward":1}}`, `null`))
+	put("job/d/verifier/reward.txt", "1")
+	list, notes := all(t, folder)
+	said := []string{"assistant"}
+	require.Equal(t, []line{
+		{"a", "fix@01234567", said, "done", 1, nil, "scored", 1, rl.StopTruncated},
+		{"b", "fix@01234567", said, "done", 1, nil, "scored", 0.5, rl.StopTerminated},
+		{"c", "fix@01234567", said, "done", 1, nil, "", 0, rl.StopError},
+	}, lines(list))
+	require.Equal(t, []string{"1 × trial without a reward: it has no score", "1 × trial without agent/trajectory.json, because its agent does not write ATIF: omitted"}, notes)
+	put("job/b/verifier/reward.txt", "nan")
+	in, err := jsonl.Open(folder, nil)
+	require.NoError(t, err)
+	_, err = in.NextTrajectory()
+	require.NoError(t, err)
+	_, err = in.NextTrajectory()
+	require.ErrorContains(t, err, `job/b/agent/trajectory.json: verifier/reward.txt of the trial: "nan" is not a finite number`)
+}
