@@ -166,7 +166,7 @@ func agentsOf(t *rl.Trajectory) []atifPlace {
 	known := map[string]bool{}
 	for i := range t.Steps {
 		name := infoText(&t.Steps[i], "agent")
-		if known[name] {
+		if known[name] || name == "" && len(agents) > 0 {
 			continue
 		}
 		known[name] = true
@@ -194,7 +194,11 @@ func starter(t *rl.Trajectory, s *rl.Step) string {
 	return ""
 }
 
+// infoText returns a text in the info of a step; empty without one, and for no step.
 func infoText(s *rl.Step, name string) (text string) {
+	if s == nil {
+		return ""
+	}
 	_ = strictjson.Unmarshal(s.Info[name], &text) // absent, or not a text
 	return text
 }
@@ -297,13 +301,15 @@ func (w *atifWriter) step(agent, id, message int, results []int) []byte {
 		m = w.t.Messages[message]
 	}
 	s := w.steps[message]
-	if s != nil {
-		setText(&f, "timestamp", infoText(s, "start"))
+	if start := infoText(s, "start"); start != "" {
+		if _, err := atifTime(start); err == nil {
+			f.set("timestamp", quoted(start))
+		}
 	}
 	source := map[string]string{rl.RoleSystem: "system", rl.RoleDeveloper: "system", rl.RoleAssistant: "agent"}[m.Role]
 	f.set("source", quoted(cmp.Or(source, "user")))
-	if s != nil {
-		setText(&f, "model_name", infoText(s, "name"))
+	if name := infoText(s, "name"); name != "" {
+		f.set("model_name", quoted(name))
 	}
 	f.set("message", parts(m.Content))
 	calls := map[string]bool{}
@@ -319,12 +325,6 @@ func (w *atifWriter) step(agent, id, message int, results []int) []byte {
 		f.set("is_copied_context", []byte("true"))
 	}
 	return f.text()
-}
-
-func setText(f *fields, name, text string) {
-	if text != "" {
-		f.set(name, quoted(text))
-	}
 }
 
 // spoken sets what only the agent says: its reasoning and its calls.
@@ -446,11 +446,35 @@ func (w *atifWriter) json(v any) []byte {
 
 // parts returns a content in ATIF's form: its parts if they are all of ATIF, else its text.
 func parts(c rl.Content) []byte {
-	if raw := c.Parts(); raw != nil {
-		r := &atifReader{}
-		if r.checkContent(raw, "", false); len(r.problems) == 0 {
-			return raw
+	raw := c.Parts()
+	for _, part := range list(raw) {
+		if !atifPart(object(part)) {
+			return quoted(c.Text())
 		}
 	}
-	return quoted(c.Text())
+	if raw == nil {
+		return quoted(c.Text())
+	}
+	return raw
+}
+
+// imageTypes are the types of images that ATIF has.
+var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// atifPart reports whether a part has exactly the members that ATIF allows.
+func atifPart(f fields) bool {
+	for _, name := range f.names {
+		if name != "type" && name != "text" && name != "source" {
+			return false
+		}
+	}
+	text, source := f.values["text"], f.values["source"]
+	switch string(f.values["type"]) {
+	case `"text"`:
+		return some(text) && text[0] == '"' && !some(source)
+	case `"image"`:
+		image := object(source)
+		return !some(text) && len(image.names) == 2 && slices.Contains(imageTypes, textOf(image.values["media_type"])) && some(image.values["path"]) && image.values["path"][0] == '"'
+	}
+	return false
 }
