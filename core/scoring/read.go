@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
@@ -21,6 +22,14 @@ func ReadResults(in *jsonl.Reader) (all []Result, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if in.Foreign() {
+			t, err := in.Trajectory(l)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, given(t))
+			continue
+		}
 		text, err := in.Row(l)
 		if err != nil {
 			return nil, err
@@ -35,6 +44,21 @@ func ReadResults(in *jsonl.Reader) (all []Result, err error) {
 		}
 		all = append(all, r)
 	}
+}
+
+// given returns the result that another tool stored with a trajectory.
+func given(t *rl.Trajectory) Result {
+	r := Result{ID: t.ID, Outcome: reward.Outcome(t.Outcome)}
+	switch e := t.Evaluation; {
+	case e == nil:
+		r.Outcome, r.Reason = reward.Invalid, "the file has no score"
+	case r.Outcome == reward.Scored:
+		r.Score = &e.Score
+		fallthrough
+	default:
+		r.Metrics, r.Reason, r.StepOutputs = e.Metrics, e.Reason, e.StepOutputs
+	}
+	return r
 }
 
 // problem returns why r is not a valid result, or "".

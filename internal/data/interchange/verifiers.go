@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -210,7 +211,8 @@ func readVerifiersEpisode(text []byte, _ func(string) ([]byte, error), notes *No
 }
 
 // readVerifiersTrace reads a trace: its messages are a graph, and each path from a root to a
-// leaf is a conversation. A later path shares the steps of an earlier one as a branch of it.
+// leaf is a conversation. A later path that shares messages of the model with an earlier one
+// is a branch of it, or has them as history: see branches.shared.
 func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all []*rl.Trajectory, err error) {
 	x := new(verifiersTrace)
 	if err := strictjson.Unmarshal(text, x); err != nil {
@@ -223,7 +225,7 @@ func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all [
 		return nil, notOf(verifiersTraces, err)
 	}
 	x.unread(text, notes)
-	var taken = map[int]string{} // by sampled node: the trajectory that has it
+	b := &branches{taken: map[int]string{}, steps: map[string][]int{}, nodes: map[string][]int{}}
 	for n, path := range x.paths() {
 		t := &rl.Trajectory{ID: x.ID, StopReason: rl.StopTerminated, Task: cmp.Or(value(x.Task.Key), value(x.Task.Hash))}
 		if n > 0 {
@@ -232,7 +234,7 @@ func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all [
 		if t.Group = cmp.Or(group, t.Task); x.Agent.Name != "" && x.Agent.Name != "agent" {
 			t.Group += "/" + x.Agent.Name
 		}
-		x.follow(t, path, taken, notes)
+		x.follow(t, path, b, notes)
 		if err := x.settle(t, text, episode, notes); err != nil {
 			return nil, err
 		}
@@ -309,51 +311,105 @@ func (x *verifiersTrace) paths() (paths [][]int) {
 				break
 			}
 		}
-		for a, b := 0, len(path)-1; a < b; a, b = a+1, b-1 {
-			path[a], path[b] = path[b], path[a]
-		}
+		slices.Reverse(path)
 		paths = append(paths, path)
 	}
 	return paths
 }
 
+// branches remembers which trajectory of a trace has which sampled messages as steps.
+type branches struct {
+	taken map[int]string   // by message: the first trajectory that has it
+	steps map[string][]int // by trajectory: its messages that are steps
+	nodes map[string][]int // by trajectory: its messages
+}
+
+// shared returns how many steps at the beginning of a path an earlier trajectory has, and that
+// trajectory if the path only answers otherwise than it from the same messages: then it is a
+// branch. Else what it shares is history, so that no sampled token is learned from twice.
+func (b *branches) shared(x *verifiersTrace, path []int) (n int, of string) {
+	first, owner := len(path), ""
+	for k, i := range path {
+		if x.step(i) && b.taken[i] == "" {
+			first = k
+			break
+		} else if x.step(i) {
+			n, owner = n+1, b.taken[i]
+		}
+	}
+	if first == len(path) || owner == "" || len(b.steps[owner]) <= n || !slices.Equal(b.steps[owner][:n], b.stepsIn(x, path[:first])) {
+		return n, ""
+	}
+	if nodes := b.nodes[owner]; len(nodes) <= first || !slices.Equal(nodes[:first], path[:first]) || !x.step(nodes[first]) {
+		return n, ""
+	}
+	return n, owner
+}
+
+func (b *branches) stepsIn(x *verifiersTrace, path []int) (steps []int) {
+	for _, i := range path {
+		if x.step(i) {
+			steps = append(steps, i)
+		}
+	}
+	return steps
+}
+
+// step reports whether the model made a message.
+func (x *verifiersTrace) step(i int) bool {
+	return x.Nodes[i].Sampled && x.Nodes[i].Message.Role == rl.RoleAssistant
+}
+
 // follow gives t the messages and steps of a path.
-func (x *verifiersTrace) follow(t *rl.Trajectory, path []int, taken map[int]string, notes *Notes) {
+func (x *verifiersTrace) follow(t *rl.Trajectory, path []int, b *branches, notes *Notes) {
+	skip, owner := b.shared(x, path)
+	if owner != "" {
+		t.BranchOf, t.BranchAt, skip = owner, skip, 0
+	}
 	var tokens, sequence []int32
 	for _, i := range path {
 		n := &x.Nodes[i]
 		at := len(t.Messages)
 		t.Messages = append(t.Messages, n.Message)
-		if !n.Sampled || n.Message.Role != rl.RoleAssistant {
-			tokens = append(tokens, n.ids...)
+		before := slices.Clone(tokens)
+		tokens = append(tokens, n.ids...)
+		if !x.step(i) {
+			continue
+		}
+		if skip > 0 {
+			skip--
 			continue
 		}
 		s := newStep(len(t.Steps), at, &n.Message)
-		s.Info = map[string]json.RawMessage{"agent": quoted(cmp.Or(x.Agent.Name, "agent"))}
-		if model := x.model(i); model != "" {
-			s.Info["name"] = quoted(model)
+		sequence = x.sample(&s, i, before, sequence, notes)
+		if b.taken[i] == "" {
+			b.taken[i] = t.ID
 		}
-		if len(list(n.Links)) > 0 {
-			s.Info["semantic_parents"] = n.Links
-		}
-		from := len(n.ids)
-		for from > 0 && n.Mask[from-1] {
-			from--
-		}
-		if prompt := append(tokens, n.ids[:from]...); len(n.logs) == len(n.ids)-from {
-			sequence = s.sample(prompt, n.ids[from:], n.logs, sequence)
-		} else if len(n.ids) > 0 {
-			notes.Add("message of the model whose sampled tokens are not its last, or have no logprobs: its tokens are not read")
-		}
-		tokens = append(tokens, n.ids...)
-		switch owner := taken[i]; {
-		case owner == "":
-			taken[i] = t.ID
-		case t.BranchAt == len(t.Steps):
-			t.BranchOf, t.BranchAt = owner, len(t.Steps)+1
-		}
+		b.steps[t.ID] = append(b.steps[t.ID], i)
 		t.Steps = append(t.Steps, s.Step)
 	}
+	b.nodes[t.ID] = path
+}
+
+// sample gives a step what is known of node i, after the tokens before it.
+func (x *verifiersTrace) sample(s *stepOf, i int, before, sequence []int32, notes *Notes) []int32 {
+	n := &x.Nodes[i]
+	s.Info = map[string]json.RawMessage{"agent": quoted(cmp.Or(x.Agent.Name, "agent"))}
+	if model := x.model(i); model != "" {
+		s.Info["name"] = quoted(model)
+	}
+	if len(list(n.Links)) > 0 {
+		s.Info["semantic_parents"] = n.Links
+	}
+	from := len(n.ids)
+	for from > 0 && n.Mask[from-1] {
+		from--
+	}
+	if len(n.logs) == len(n.ids)-from {
+		return s.sample(append(before, n.ids[:from]...), n.ids[from:], n.logs, sequence)
+	}
+	notes.Add("message of the model whose sampled tokens are not its last, or have no logprobs: its tokens are not read")
+	return sequence
 }
 
 func (x *verifiersTrace) model(node int) string {

@@ -157,7 +157,7 @@ func (r *Reader) Estimate() int64 {
 }
 
 // All returns the rest of the file, decompressed and without a byte order mark, or the
-// remaining rows of a table, one per line. It returns an error if that is more than limit
+// remaining rows of a table, one per line; of another tool's format, a row for each step. It returns an error if that is more than limit
 // bytes.
 func (r *Reader) All(limit int64) ([]byte, error) {
 	if r.table != nil {

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bytes"
 	"os"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -79,3 +80,16 @@ func openFolder(path string) (*Reader, error) {
 // Notes returns what the file says and trajectories cannot hold, one line for each kind, as
 // far as it has been read.
 func (r *Reader) Notes() []string { return r.notes.Lines() }
+
+// Foreign reports whether the file has the format of another tool.
+func (r *Reader) Foreign() bool { return r.notes != nil }
+
+// steps returns the rows of estimators for the trajectory in a line.
+func (r *Reader) steps(l Line) ([]byte, error) {
+	t, err := r.Trajectory(l)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := interchange.StepRows(t)
+	return bytes.Join(rows, []byte{'\n'}), err
+}

@@ -49,9 +49,16 @@ func (r *Reader) allRows(limit int64) (all []byte, err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		text, err := r.Row(l)
+		read := r.Row
+		if r.Foreign() {
+			read = r.steps
+		}
+		text, err := read(l)
 		if err != nil {
 			bad.AddLine(l, err)
+			continue
+		}
+		if len(text) == 0 { // a trajectory without steps
 			continue
 		}
 		if r.plain != nil {

@@ -1,5 +1,5 @@
 """Writes verifiers.jsonl, the traces.jsonl of verifiers 0.4.0, with its own classes and its own
-writer: two episodes of one group, the second with a branch, and one that failed.
+writer: episodes of one group, one with a rewritten history, one with two answers, and one that failed.
 
     pip install verifiers==0.4.0 && python make_verifiers.py
 """
@@ -57,10 +57,22 @@ second = trace(
     {"exact": Reward(score=0.0), "short": Reward(score=1.0, weight=0.2)},
     ok=True,
 )
+again = trace(
+    "t4",
+    [
+        node(None, UserMessage(content="What is 3 + 4?"), [1, 2, 3], [False] * 3),
+        node(0, AssistantMessage(content="I add."), [4, 30], [False, True], [-0.5], sampled=True),
+        node(1, UserMessage(content="And?"), [9], [False]),
+        node(2, AssistantMessage(content="7"), [4, 31], [False, True], [-1.0], sampled=True),
+        node(2, AssistantMessage(content="8"), [4, 32], [False, True], [-2.0], sampled=True),
+    ],
+    {"exact": Reward(score=1.0), "short": Reward(score=0.0, weight=0.2)},
+    ok=True,
+)
 failed = trace("t3", [node(None, UserMessage(content="What is 3 + 4?"))], {"exact": None}, ok=False, errors=[Error(type="ProviderError", message="no answer")])
 
 with tempfile.TemporaryDirectory() as folder:
-    for name, one in [("e1", first), ("e2", second), ("e3", failed)]:
+    for name, one in [("e1", first), ("e2", second), ("e4", again), ("e3", failed)]:
         episode = Episode(id=name, env=EnvInfo(id="sums"), task=task, group=GroupInfo(id="g1"), ok=one.ok, traces=[one])
         write_episode(Path(folder), episode)
     os.replace(Path(folder) / TRACES_FILE, "verifiers.jsonl")
