@@ -22,6 +22,7 @@ import (
 // ATIF is Harbor's Agent Trajectory Interchange Format, RFC 0001: one JSON document per
 // trajectory. Merit reads versions 1.0 to 1.7 and writes 1.7.
 const (
+	atifMark    = `"ATIF-`
 	atifPrefix  = "ATIF-v1."
 	atifVersion = "ATIF-v1.7"
 	atifNewest  = 7
@@ -317,7 +318,7 @@ func (r *atifReader) checkContent(text json.RawMessage, place string, optional b
 	}
 }
 
-// layout gives each agent of the documents a name of its own, in their order.
+// layout gives each agent of the documents its own name, in their order.
 func (r *atifReader) layout(d *atifDocument, of string, segment int) {
 	if d.label == "" {
 		name := *d.Agent.Name

@@ -73,7 +73,7 @@ func text0(t *testing.T, v any) string {
 	return string(text)
 }
 
-// upgraded returns a document that says that it is of version 1.7.
+// upgraded returns a document with version 1.7.
 func upgraded(t *testing.T, text []byte) string {
 	t.Helper()
 	var doc map[string]any

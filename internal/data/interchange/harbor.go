@@ -228,7 +228,7 @@ func reward(t *rl.Trajectory, rewards json.RawMessage, notes *Notes) error {
 	return nil
 }
 
-// Trials writes trajectories as ATIF documents, each in a folder of its own.
+// Trials writes trajectories as ATIF documents, each in its own folder.
 type Trials struct {
 	folder string
 	names  map[string]int

@@ -128,7 +128,7 @@ func (row *nemoGym) score(t *rl.Trajectory, notes *Notes) error {
 			notes.Add("ng_trajectory of version %s, where Merit knows 1.0", v)
 		}
 		for _, gap := range row.Trajectory.Gaps {
-			notes.Add("gap %s, which NeMo Gym reports of its own evidence", gap.Code)
+			notes.Add("gap that NeMo Gym reports in its evidence: %s", gap.Code)
 		}
 	}
 	if !some(row.Reward) {
@@ -392,7 +392,7 @@ func (w *items) children(all []nemoInvocation) {
 	}
 	for _, x := range all {
 		if x.Parent == nil && len(w.subs) > 0 {
-			w.agent = x.ID // of several agents, each message has the name of its own
+			w.agent = x.ID // with several agents, each message has its agent's name
 			break
 		}
 	}

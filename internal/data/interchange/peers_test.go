@@ -173,7 +173,7 @@ func TestNemoGym(t *testing.T) {
 	require.Equal(t, &rl.Prompt{Keep: 5, Tokens: []int32{4}}, x.Steps[2].Prompt)
 	require.Equal(t, "I ask a helper.", reasoning(x.Messages[2]))
 	require.Equal(t, "", list[1].Outcome, "a rollout without a reward has no score")
-	require.Equal(t, []string{"1 × gap model_call_reference_unmatched, which NeMo Gym reports of its own evidence", "1 × item of type web_search_call: kept, but no message", "1 × rollout without a reward: it has no score"}, notes)
+	require.Equal(t, []string{"1 × gap that NeMo Gym reports in its evidence: model_call_reference_unmatched", "1 × item of type web_search_call: kept, but no message", "1 × rollout without a reward: it has no score"}, notes)
 }
 
 func names(x *rl.Trajectory) (list []string) {

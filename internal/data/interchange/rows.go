@@ -110,7 +110,7 @@ type format struct {
 
 // formats lists the formats, the most specific first.
 var formats = []format{
-	{`"ATIF-`, func(f fields) bool { return bytes.HasPrefix(f.values["schema_version"], []byte(`"ATIF-`)) }, readOneATIF},
+	{atifMark, func(f fields) bool { return bytes.HasPrefix(f.values["schema_version"], []byte(`"ATIF-`)) }, readOneATIF},
 	{`"responses_create_params"`, isNemoGym, readNemoGym},
 	{`"nodes"`, isVerifiersEpisode, readVerifiersEpisode},
 	{`"traces"`, isVerifiersEpisode, readVerifiersEpisode},
@@ -143,6 +143,9 @@ func Sniff(name string, in *bufio.Reader, folder string) (*Rows, *bufio.Reader, 
 	var seen bytes.Buffer
 	values := &series{name: name, in: bufio.NewReader(io.TeeReader(in, &seen))}
 	first, err := values.next()
+	if err != nil && bytes.Contains(head, []byte(atifMark)) && bytes.Contains(head, []byte(`"schema_version"`)) {
+		return nil, nil, err
+	}
 	if probe := constants(first); err == nil && strictjson.Check(probe) == nil {
 		for _, f := range formats {
 			if f.is(object(probe)) {

@@ -123,7 +123,7 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens
 	return s
 }
 
-// apart reports whether t has several agents and each message the name of its own: then an
+// apart reports whether t has several agents and each message the name of one: then an
 // agent saw only its own messages.
 func apart(t *rl.Trajectory) bool {
 	agents := map[string]bool{}
