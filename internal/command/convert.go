@@ -23,8 +23,8 @@ type convertOptions struct {
 	Columns []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
 	SkipBad bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 
-	To       string   `flag:"to" usage:"atif: OUT is a new folder for documents of ATIF 1.7"`
-	Prefixes bool     `flag:"prefixes" usage:"one row up to each answer of a conversation, so that a reward can score the steps on the way"`
+	To       string `flag:"to" usage:"atif: OUT is a new folder for documents of ATIF 1.7"`
+	Prefixes bool   `flag:"prefixes" usage:"one row up to each answer of a conversation, so that a reward can score the steps on the way"`
 }
 
 func newConvertCmd(h *console.Host) *cobra.Command {

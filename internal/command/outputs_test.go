@@ -92,6 +92,7 @@ var others = map[string]string{
 	"merit fleet worker --metrics":       "an address",
 	"merit traces import --redact-key":   "names",
 	"merit policy promote --to":          "a name whose versions are added to",
+	"merit convert --to":                 "a format",
 	"merit serve env --max-message":      "a number",
 	"merit reward pull --force":          "a switch",
 	"merit traces proxy --add":           "fields of requests",

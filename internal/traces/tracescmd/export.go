@@ -28,7 +28,7 @@ func newExportCmd(p *place) *cobra.Command {
   trajectories  conversations as merit eval and trainers read them, one per line
   atif          --out is a new folder: ID/trajectory.json, one document of Harbor's ATIF 1.7
                 per trace; with its rewards, if it was scored`,
-		Example: "  merit traces export --format tree --out exported agent=planner\n  merit traces export --format atif --out trials agent=planner",
+		Example: "  merit traces export --format tree --out exported agent=planner\n  merit traces export --format atif --out exported",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(traces.Formats(), format) {
 				return console.Usage(cmd, "use jsonl, tree, trajectories or atif", "--format %q is not a format", format)
