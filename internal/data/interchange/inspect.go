@@ -81,7 +81,8 @@ func isInspect(f fields) bool {
 }
 
 // readInspect reads a log in the form of one JSON document.
-func readInspect(text []byte, _ func(string) ([]byte, error), notes *Notes) (all []*rl.Trajectory, err error) {
+func readInspect(text []byte, in source) (all []*rl.Trajectory, err error) {
+	notes := in.notes
 	text = constants(text)
 	head := new(inspectHeader)
 	if err := strictjson.Unmarshal(text, head); err != nil {

@@ -69,7 +69,8 @@ func isNemoGym(f fields) bool {
 	return some(f.values["responses_create_params"]) && f.values["responses_create_params"][0] == '{' && some(f.values["response"])
 }
 
-func readNemoGym(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+func readNemoGym(text []byte, in source) ([]*rl.Trajectory, error) {
+	notes := in.notes
 	row := new(nemoGym)
 	if err := strictjson.Unmarshal(text, row); err != nil {
 		return nil, notOf("a rollout of NeMo Gym", jsonHint(text, err))

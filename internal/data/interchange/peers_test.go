@@ -134,9 +134,9 @@ func TestVerl(t *testing.T) {
 	list, notes := all(t, "testdata/peers/verl.jsonl")
 	talk := []string{"user", "assistant"}
 	require.Equal(t, []line{
-		{"a_0_0", "step-12-a", talk, "7", 0, nil, "scored", 1, ""},
-		{"a_1_0", "step-12-a", talk, "eight", 0, nil, "scored", 0, ""},
-		{"b_0_0", "step-12-b", talk, "4", 0, nil, "scored", 0.25, ""},
+		{"a_0_0", "step-12-a", talk, "7", 1, nil, "scored", 1, ""},
+		{"a_1_0", "step-12-a", talk, "eight", 1, nil, "scored", 0, ""},
+		{"b_0_0", "step-12-b", talk, "4", 1, nil, "scored", 0.25, ""},
 	}, lines(list))
 	require.JSONEq(t, `"7"`, string(list[0].GroundTruth))
 	require.Nil(t, list[2].GroundTruth)
@@ -149,6 +149,7 @@ func TestVerl(t *testing.T) {
 func TestTRL(t *testing.T) {
 	list, notes := all(t, "testdata/peers/trl.parquet")
 	require.Len(t, list, 3)
+	require.Equal(t, "step-12-row-2", list[1].ID)
 	require.Equal(t, list[0].Group, list[1].Group)
 	require.NotEqual(t, list[0].Group, list[2].Group)
 	require.Equal(t, []float64{1.5, 0, 1.25}, []float64{list[0].Evaluation.Score, list[1].Evaluation.Score, list[2].Evaluation.Score})

@@ -103,9 +103,16 @@ func rowOf(t *rl.Trajectory) ([]byte, error) {
 
 // format is a format whose files are a series of JSON values.
 type format struct {
-	mark string                                                                                   // is in the first bytes of every file
-	is   func(first fields) bool                                                                  // the first value
-	read func(text []byte, open func(string) ([]byte, error), n *Notes) ([]*rl.Trajectory, error) // one value
+	mark string                                                 // is in the first bytes of every file
+	is   func(first fields) bool                                // the first value
+	read func(text []byte, in source) ([]*rl.Trajectory, error) // one value
+}
+
+// source is where a value is from.
+type source struct {
+	number int                               // of the value in its file, from 1
+	open   func(path string) ([]byte, error) // reads files beside it; may be nil
+	notes  *Notes
 }
 
 // formats lists the formats, the most specific first.
@@ -120,8 +127,8 @@ var formats = []format{
 	{`"advantage"`, isTRL, readTRL},
 }
 
-func readOneATIF(text []byte, open func(string) ([]byte, error), n *Notes) ([]*rl.Trajectory, error) {
-	t, err := ReadATIF(text, open, n)
+func readOneATIF(text []byte, in source) ([]*rl.Trajectory, error) {
+	t, err := ReadATIF(text, in.open, in.notes)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +176,7 @@ func (f format) rows(first []byte, rest *series, folder string) *Rows {
 			}
 		}
 		first = nil
-		got, err = f.read(text, open, notes)
+		got, err = f.read(text, source{number, open, notes})
 		return got, fmt.Sprintf("document %d", number), err
 	}
 	return &Rows{Notes: notes, more: more}

@@ -39,7 +39,8 @@ func isVerifiersRow(f fields) bool {
 }
 
 // readVerifiersRow reads a line of results.jsonl.
-func readVerifiersRow(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+func readVerifiersRow(text []byte, in source) ([]*rl.Trajectory, error) {
+	notes := in.notes
 	const format = "a rollout of verifiers"
 	row := new(verifiersRow)
 	if err := strictjson.Unmarshal(text, row); err != nil {
@@ -90,6 +91,9 @@ func (row *verifiersRow) steps(t *rl.Trajectory, notes *Notes) error {
 		if t.Messages[i].Role == rl.RoleAssistant {
 			answers = append(answers, i)
 		}
+	}
+	if len(row.Trajectory) != len(answers) {
+		answered(t)
 	}
 	if len(row.Trajectory) == 0 {
 		return nil
@@ -182,7 +186,8 @@ func isVerifiersTrace(f fields) bool {
 const verifiersTraces = "a trace of verifiers"
 
 // readVerifiersEpisode reads an episode: one trajectory for each branch of each trace.
-func readVerifiersEpisode(text []byte, _ func(string) ([]byte, error), notes *Notes) (all []*rl.Trajectory, err error) {
+func readVerifiersEpisode(text []byte, in source) (all []*rl.Trajectory, err error) {
+	notes := in.notes
 	if err := strictjson.Check(text); err != nil {
 		return nil, notOf(verifiersTraces, jsonHint(text, err))
 	}

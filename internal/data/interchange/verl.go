@@ -28,7 +28,7 @@ func isVerl(f fields) bool {
 // readVerl reads a line of a dump of verl: the prompt and the response as texts that were
 // decoded from tokens, the ground truth, the score and the training step. Rows of one step
 // with the same prompt are one group.
-func readVerl(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+func readVerl(text []byte, in source) ([]*rl.Trajectory, error) {
 	const format = "a line of a rollout dump of verl"
 	if err := strictjson.Check(text); err != nil {
 		return nil, notOf(format, jsonHint(text, err))
@@ -38,8 +38,9 @@ func readVerl(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.
 		return nil, notOf(format, fmt.Errorf("it needs input, output, gts, score and step"))
 	}
 	t := texts(f.values["input"], f.values["output"])
+	answered(t)
 	t.Group = groupOf(f.values["step"], f.values["input"])
-	t.ID = cmp.Or(plainText(f.values["uid"]), plainText(f.values["request_id"]))
+	t.ID = cmp.Or(plainText(f.values["uid"]), plainText(f.values["request_id"]), in.name(f.values["step"]))
 	if key := rolloutKey.FindStringSubmatch(t.ID); key != nil {
 		t.Group = "step-" + plainText(f.values["step"]) + "-" + key[1]
 	}
@@ -48,8 +49,8 @@ func readVerl(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.
 	}
 	keepColumns(t, f, map[string]string{"input": "", "output": "", "gts": "", "score": ""})
 	if !some(f.values["score"]) {
-		notes.Add("row without a score")
-	} else if err := reward(t, []byte(plainText(f.values["score"])), notes); err != nil { // older versions write text
+		in.notes.Add("row without a score")
+	} else if err := reward(t, []byte(plainText(f.values["score"])), in.notes); err != nil { // older versions write text
 		return nil, err
 	}
 	return checked(format, t)
@@ -57,6 +58,20 @@ func readVerl(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.
 
 // rolloutKey is a key of verl's: the prompt, the number of its rollout, and that of the output.
 var rolloutKey = regexp.MustCompile(`^(.+)_[0-9]+_[0-9]+$`)
+
+// name names a row by its training step and its number, because a run writes a file for each step.
+func (s source) name(step []byte) string {
+	return fmt.Sprintf("step-%s-row-%d", plainText(step), s.number)
+}
+
+// answered gives t a step for each answer after the prompt.
+func answered(t *rl.Trajectory) {
+	for i, at := range t.AssistantIndex(nil) {
+		if at >= 0 {
+			t.Steps = append(t.Steps, newStep(len(t.Steps), i, &t.Messages[i]).Step)
+		}
+	}
+}
 
 // texts returns a trajectory of a prompt and a completion in JSON strings.
 func texts(prompt, completion []byte) *rl.Trajectory {
@@ -89,7 +104,7 @@ func isTRL(f fields) bool {
 // readTRL reads a row of the completions that TRL's trainers log. Each numeric column
 // between completion and advantage is the reward of a function; the file does not say their
 // weights.
-func readTRL(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.Trajectory, error) {
+func readTRL(text []byte, in source) ([]*rl.Trajectory, error) {
 	const format = "a row of completions of TRL"
 	if err := strictjson.Check(text); err != nil {
 		return nil, notOf(format, jsonHint(text, err))
@@ -101,7 +116,8 @@ func readTRL(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.T
 	} else if t = new(rl.Trajectory); !conversation(t, p, c) {
 		return nil, notOf(format, fmt.Errorf("its prompt and completion must be texts or lists of messages"))
 	}
-	t.Group = groupOf(f.values["step"], f.values["prompt"])
+	t.ID, t.Group = in.name(f.values["step"]), groupOf(f.values["step"], f.values["prompt"])
+	answered(t)
 	read := map[string]string{"prompt": "", "completion": ""}
 	result := &rl.EvaluateResult{IsScoreValid: true}
 	missing := false
@@ -120,15 +136,15 @@ func readTRL(text []byte, _ func(string) ([]byte, error), notes *Notes) ([]*rl.T
 	keepColumns(t, f, read)
 	switch {
 	case len(result.Metrics) == 0:
-		notes.Add("row without a reward")
+		in.notes.Add("row without a reward")
 		return checked(format, t)
 	case missing:
-		notes.Add("reward function that gave no reward: not in the sum")
+		in.notes.Add("reward function that gave no reward: not in the sum")
 	}
 	if len(result.Metrics) == 1 {
 		result.Metrics[0].Weight = nil
 	} else {
-		notes.Add("sum of several rewards with the weight 1: TRL does not write its reward_weights")
+		in.notes.Add("sum of several rewards with the weight 1: TRL does not write its reward_weights")
 	}
 	t.Outcome, t.Evaluation = "scored", result
 	return checked(format, t)
@@ -169,11 +185,10 @@ func Dump(columns []string, notes *Notes) func(row table.Row) ([]byte, error) {
 			continue
 		}
 		return func(row table.Row) ([]byte, error) {
-			all, err := f.read(bytes.Clone(row.Text), nil, notes)
+			all, err := f.read(bytes.Clone(row.Text), source{row.Number, nil, notes})
 			if err != nil {
 				return nil, err
 			}
-			all[0].ID = cmp.Or(all[0].ID, fmt.Sprintf("line-%d", row.Number))
 			return rowOf(all[0])
 		}
 	}

@@ -75,6 +75,12 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 			out.All[i].Attributes[trace.AttrAfter] = trace.JSON(after)
 		}
 	}
+	if len(out.All) == 0 { // no model answered
+		out.All = append(out.All, trace.Span{
+			Trace: out.ID, ID: "unanswered", Kind: trace.KindPrompt, Name: "unanswered", Start: at, End: at, Status: out.Status, Error: t.Error,
+			Prompt: &trace.Prompt{Messages: t.Messages},
+		})
+	}
 	if t.Outcome != "" {
 		out.All = append(out.All, evaluation(t, out.ID, at.Add(time.Duration(len(out.All))*time.Microsecond)))
 	}
