@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,28 +70,24 @@ func lines(list []*rl.Trajectory) (out []line) {
 	return out
 }
 
-// Promise: what verifiers 0.4.0 stores is read with its groups, weighted rewards, tokens and
-// branches; a trace that failed has no score. make_verifiers.py wrote the file with the
+// Promise: what verifiers 0.4.0 stores is read with its groups, weighted rewards and
+// tokens, each of which is in one step; a trace that failed has no score. make_verifiers.py wrote the file with the
 // package's own classes and writer.
 func TestVerifiers(t *testing.T) {
 	list, notes := all(t, "testdata/peers/verifiers.jsonl")
 	talk := []string{"user", "assistant", "user", "assistant"}
 	require.Equal(t, []line{
 		{"t1", "g1", []string{"user", "assistant", "tool", "assistant"}, "7", 2, [][]int32{{11, 12}, {13}}, "scored", 1.1, rl.StopTerminated},
-		{"t2", "g1", talk, "8", 2, [][]int32{{21}, {22}}, "scored", 0.2, rl.StopTerminated},
-		{"t2-branch-1", "g1", talk, "9", 1, [][]int32{{23}}, "scored", 0.2, rl.StopTerminated}, // what it shares is history
-		{"t4", "g1", talk, "7", 2, [][]int32{{30}, {31}}, "scored", 1, rl.StopTerminated},
-		{"t4-branch-1", "g1", talk, "8", 2, [][]int32{{30}, {32}}, "scored", 1, rl.StopTerminated},
+		{"t2", "g1", slices.Concat(talk, talk), "9", 3, [][]int32{{21}, {22}, {23}}, "scored", 0.2, rl.StopTerminated},
+		{"t4", "g1", slices.Concat(talk, talk), "8", 3, [][]int32{{30}, {31}, {32}}, "scored", 1, rl.StopTerminated},
 		{"t3", "g1", []string{"user"}, "What is 3 + 4?", 0, nil, "", 0, rl.StopError},
 	}, lines(list))
 	require.Equal(t, []int32{1, 2, 3, 4}, list[0].Steps[0].Prompt.Tokens)
 	require.Equal(t, -0.25, list[0].Steps[0].Tokens[1].LogProb)
 	require.Equal(t, &rl.Prompt{Keep: 6, Tokens: []int32{5, 6, 4}}, list[0].Steps[1].Prompt, "the second prompt continues the first")
-	require.Equal(t, []int32{1, 2, 3, 4, 21, 8, 4}, list[2].Steps[0].Prompt.Tokens)
-	require.Empty(t, list[2].BranchOf, "its state differs from that of the other")
-	require.Equal(t, "t4", list[4].BranchOf, "another answer to the same messages")
-	require.Equal(t, 1, list[4].BranchAt)
-	require.Equal(t, "ProviderError: no answer", list[5].Error)
+	require.Equal(t, &rl.Prompt{Keep: 5, Tokens: []int32{8, 4}}, list[1].Steps[2].Prompt, "after a rewritten history")
+	require.Equal(t, 7, list[1].Steps[2].MessageCount)
+	require.Equal(t, "ProviderError: no answer", list[3].Error)
 	require.Equal(t, "add", list[0].Messages[1].ToolCalls[0].Function.Name)
 	require.JSONEq(t, `"7"`, string(list[0].GroundTruth))
 	require.Equal(t, []string{"1 × trace that failed: it has no score"}, notes)

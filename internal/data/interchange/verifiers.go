@@ -185,14 +185,18 @@ func isVerifiersTrace(f fields) bool {
 
 const verifiersTraces = "a trace of verifiers"
 
-// readVerifiersEpisode reads an episode: one trajectory for each branch of each trace.
+// readVerifiersEpisode reads an episode: one trajectory for each trace.
 func readVerifiersEpisode(text []byte, in source) (all []*rl.Trajectory, err error) {
 	notes := in.notes
 	if err := strictjson.Check(text); err != nil {
 		return nil, notOf(verifiersTraces, jsonHint(text, err))
 	}
 	if f := object(text); isVerifiersTrace(f) {
-		return readVerifiersTrace(text, "", "", notes)
+		t, err := readVerifiersTrace(text, "", "", notes)
+		if err != nil {
+			return nil, err
+		}
+		return checked(verifiersTraces, t)
 	}
 	e := new(verifiersEpisode)
 	if err := strictjson.Unmarshal(text, e); err != nil {
@@ -206,19 +210,26 @@ func readVerifiersEpisode(text []byte, in source) (all []*rl.Trajectory, err err
 		notes.Add("episode without a trace, because it failed before a model was called: omitted")
 	}
 	for i, raw := range e.Traces {
-		got, err := readVerifiersTrace(raw, group, e.ID, notes)
+		t, err := readVerifiersTrace(raw, group, e.ID, notes)
+		if err == nil && len(t.Messages) == 0 {
+			notes.Add("trace without messages, because it failed before a model was called: omitted")
+			continue
+		} else if err == nil {
+			_, err = checked(verifiersTraces, t)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("traces[%d]: %w", i, err)
 		}
-		all = append(all, got...)
+		all = append(all, t)
 	}
 	return all, nil
 }
 
-// readVerifiersTrace reads a trace: its messages are a graph, and each path from a root to a
-// leaf is a conversation. A later path that shares messages of the model with an earlier one
-// is a branch of it, or has them as history: see branches.shared.
-func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all []*rl.Trajectory, err error) {
+// readVerifiersTrace reads a trace. Its messages are a graph, because agents rewrite their
+// history and start sub-agents: each path from a root to a leaf is a conversation. The
+// trajectory has one after the other, as a trace of Merit has a rewritten history, and each
+// message of the model is a step once.
+func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (*rl.Trajectory, error) {
 	x := new(verifiersTrace)
 	if err := strictjson.Unmarshal(text, x); err != nil {
 		return nil, notOf(verifiersTraces, err)
@@ -226,33 +237,24 @@ func readVerifiersTrace(text []byte, group, episode string, notes *Notes) (all [
 	if v := value(x.Version); x.Version != nil && v != 1 {
 		notes.Add("trace of version %d, where Merit knows 1", v)
 	}
-	if err := x.check(); err != nil {
+	paths, err := x.check()
+	if err != nil {
 		return nil, notOf(verifiersTraces, err)
 	}
 	x.unread(text, notes)
-	b := &branches{taken: map[int]string{}, steps: map[string][]int{}, nodes: map[string][]int{}}
-	for n, path := range x.paths() {
-		t := &rl.Trajectory{ID: x.ID, StopReason: rl.StopTerminated, Task: cmp.Or(value(x.Task.Key), value(x.Task.Hash))}
-		if n > 0 {
-			t.ID = fmt.Sprintf("%s-branch-%d", x.ID, n)
-		}
-		if t.Group = cmp.Or(group, t.Task); x.Agent.Name != "" && x.Agent.Name != "agent" {
-			t.Group += "/" + x.Agent.Name
-		}
-		x.follow(t, path, b, notes)
-		if err := x.settle(t, text, episode, notes); err != nil {
-			return nil, err
-		}
-		got, err := checked(verifiersTraces, t)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, got...)
+	t := &rl.Trajectory{ID: x.ID, StopReason: rl.StopTerminated, Task: cmp.Or(value(x.Task.Key), value(x.Task.Hash))}
+	if t.Group = cmp.Or(group, t.Task); x.Agent.Name != "" && x.Agent.Name != "agent" {
+		t.Group += "/" + x.Agent.Name
 	}
-	if len(all) == 0 {
-		notes.Add("trace without messages: omitted")
+	taken := map[int]bool{}
+	var sequence []int32
+	for _, path := range paths {
+		sequence = x.follow(t, path, taken, sequence, notes)
 	}
-	return all, nil
+	if err := x.settle(t, text, episode, notes); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // unread counts what the nodes have for other learners.
@@ -268,18 +270,19 @@ func (x *verifiersTrace) unread(text []byte, notes *Notes) {
 	}
 }
 
-func (x *verifiersTrace) check() error {
+// check finds what makes the nodes invalid, and returns the paths from a root to a leaf.
+func (x *verifiersTrace) check() ([][]int, error) {
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		if n.Parent != nil && (*n.Parent < 0 || *n.Parent >= i) {
-			return fmt.Errorf("nodes[%d] has the parent %d, which does not come before it", i, *n.Parent)
+			return nil, fmt.Errorf("nodes[%d] has the parent %d, which does not come before it", i, *n.Parent)
 		}
 		var err error
 		if n.ids, err = tokenIDs(n.IDs); err != nil {
-			return fmt.Errorf("nodes[%d].token_ids%w", i, err)
+			return nil, fmt.Errorf("nodes[%d].token_ids%w", i, err)
 		}
 		if n.logs, err = logProbs(n.LogProbs); err != nil {
-			return fmt.Errorf("nodes[%d].logprobs%w", i, err)
+			return nil, fmt.Errorf("nodes[%d].logprobs%w", i, err)
 		}
 		sampled := 0
 		for _, m := range n.Mask {
@@ -288,17 +291,18 @@ func (x *verifiersTrace) check() error {
 			}
 		}
 		if len(n.Mask) != len(n.ids) || len(n.logs) > 0 && len(n.logs) != sampled {
-			return fmt.Errorf("nodes[%d] has %d token_ids, a mask of %d with %d sampled, and %d logprobs", i, len(n.ids), len(n.Mask), sampled, len(n.logs))
+			return nil, fmt.Errorf("nodes[%d] has %d token_ids, a mask of %d with %d sampled, and %d logprobs", i, len(n.ids), len(n.Mask), sampled, len(n.logs))
 		}
 	}
-	return nil
+	return x.paths()
 }
 
-// mostBranches limits the paths of a trace: each repeats the messages that it shares.
-const mostBranches = 10_000
+// mostMessages limits the messages of the paths of a trace: each repeats those that it shares.
+const mostMessages = 200_000
 
 // paths returns the paths from a root to a leaf, by their leaf.
-func (x *verifiersTrace) paths() (paths [][]int) {
+func (x *verifiersTrace) paths() (paths [][]int, err error) {
+	total := 0
 	inner := map[int]bool{}
 	for _, n := range x.Nodes {
 		if n.Parent != nil {
@@ -306,7 +310,7 @@ func (x *verifiersTrace) paths() (paths [][]int) {
 		}
 	}
 	for leaf := range x.Nodes {
-		if inner[leaf] || len(paths) >= mostBranches {
+		if inner[leaf] {
 			continue
 		}
 		var path []int
@@ -316,48 +320,13 @@ func (x *verifiersTrace) paths() (paths [][]int) {
 				break
 			}
 		}
+		if total += len(path); total > mostMessages {
+			return nil, fmt.Errorf("its paths have more than %d messages", mostMessages)
+		}
 		slices.Reverse(path)
 		paths = append(paths, path)
 	}
-	return paths
-}
-
-// branches remembers which trajectory of a trace has which sampled messages as steps.
-type branches struct {
-	taken map[int]string   // by message: the first trajectory that has it
-	steps map[string][]int // by trajectory: its messages that are steps
-	nodes map[string][]int // by trajectory: its messages
-}
-
-// shared returns how many steps at the beginning of a path an earlier trajectory has, and that
-// trajectory if the path only answers otherwise than it from the same messages: then it is a
-// branch. Else what it shares is history, so that no sampled token is learned from twice.
-func (b *branches) shared(x *verifiersTrace, path []int) (n int, of string) {
-	first, owner := len(path), ""
-	for k, i := range path {
-		if x.step(i) && b.taken[i] == "" {
-			first = k
-			break
-		} else if x.step(i) {
-			n, owner = n+1, b.taken[i]
-		}
-	}
-	if first == len(path) || owner == "" || len(b.steps[owner]) <= n || !slices.Equal(b.steps[owner][:n], b.stepsIn(x, path[:first])) {
-		return n, ""
-	}
-	if nodes := b.nodes[owner]; len(nodes) <= first || !slices.Equal(nodes[:first], path[:first]) || !x.step(nodes[first]) {
-		return n, ""
-	}
-	return n, owner
-}
-
-func (b *branches) stepsIn(x *verifiersTrace, path []int) (steps []int) {
-	for _, i := range path {
-		if x.step(i) {
-			steps = append(steps, i)
-		}
-	}
-	return steps
+	return paths, nil
 }
 
 // step reports whether the model made a message.
@@ -365,35 +334,25 @@ func (x *verifiersTrace) step(i int) bool {
 	return x.Nodes[i].Sampled && x.Nodes[i].Message.Role == rl.RoleAssistant
 }
 
-// follow gives t the messages and steps of a path.
-func (x *verifiersTrace) follow(t *rl.Trajectory, path []int, b *branches, notes *Notes) {
-	skip, owner := b.shared(x, path)
-	if owner != "" {
-		t.BranchOf, t.BranchAt, skip = owner, skip, 0
-	}
-	var tokens, sequence []int32
+// follow appends the messages of a path to t, and a step for each message of the model that no
+// earlier path has.
+func (x *verifiersTrace) follow(t *rl.Trajectory, path []int, taken map[int]bool, sequence []int32, notes *Notes) []int32 {
+	var tokens []int32
 	for _, i := range path {
 		n := &x.Nodes[i]
 		at := len(t.Messages)
 		t.Messages = append(t.Messages, n.Message)
 		before := slices.Clone(tokens)
 		tokens = append(tokens, n.ids...)
-		if !x.step(i) {
+		if taken[i] || !x.step(i) {
 			continue
 		}
-		if skip > 0 {
-			skip--
-			continue
-		}
+		taken[i] = true
 		s := newStep(len(t.Steps), at, &n.Message)
 		sequence = x.sample(&s, i, before, sequence, notes)
-		if b.taken[i] == "" {
-			b.taken[i] = t.ID
-		}
-		b.steps[t.ID] = append(b.steps[t.ID], i)
 		t.Steps = append(t.Steps, s.Step)
 	}
-	b.nodes[t.ID] = path
+	return sequence
 }
 
 // sample gives a step what is known of node i, after the tokens before it.
