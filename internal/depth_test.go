@@ -21,6 +21,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/columns"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	normal "github.com/merit-rl/merit/internal/data/row"
 	"github.com/merit-rl/merit/internal/data/rowio"
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
@@ -86,6 +87,7 @@ func TestDeepJSON(t *testing.T) {
 		"strict JSON":     func(text []byte) error { var v any; return strictjson.Unmarshal(text, &v) },
 		"a check":         strictjson.Check,
 		"imported traces": func(text []byte) error { return imported(t, text) },
+		"other tools":     func(text []byte) error { return converted(t, text) },
 		"what is blanked": func(text []byte) error { r.Text(string(text)); return nil },
 	}
 	for _, p := range shape.Peers {
@@ -114,6 +116,28 @@ func imported(t *testing.T, text []byte) error {
 	var bad archive.Bad
 	err := archive.Read(path, &bad, func([]trace.Span, []trace.About) error { return nil })
 	return errors.Join(err, bad.Err(path))
+}
+
+// converted reads text, as fields of each format of another tool, as merit convert does.
+func converted(t *testing.T, text []byte) (err error) {
+	for _, form := range []string{
+		`{"schema_version":"ATIF-v1.7","agent":{"name":"a","version":"1"},"steps":%s}`, `{"schema_version":"ATIF-v1.7","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":%s}],"extra":%[1]s}`,
+		`{"responses_create_params":{"input":%s},"response":{"output":%[1]s},"reward":1}`, `{"task":{"data":%s},"env":{},"traces":[{"task":{},"agent":{},"nodes":%[1]s}]}`,
+		`{"example_id":1,"prompt":%s,"completion":%[1]s,"reward":1,"is_completed":true}`, `{"version":2,"status":"success","eval":{},"plan":{},"samples":[{"id":1,"messages":%s,"scores":%[1]s}]}`,
+		`{"input":"","output":"","gts":%s,"score":%[1]s,"step":1}`, `{"step":1,"prompt":%s,"completion":%[1]s,"advantage":%[1]s}`,
+	} {
+		path := filepath.Join(t.TempDir(), "rows.jsonl")
+		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, form, text), 0o600))
+		var in *jsonl.Reader
+		if in, err = jsonl.Open(path, nil); err == nil {
+			_, err = in.NextTrajectory()
+			err = errors.Join(err, in.Close())
+		}
+		if err == nil || fault.As(err) == nil {
+			return err
+		}
+	}
+	return err
 }
 
 // bomb is YAML whose aliases stand for width to the power of depth values.

@@ -22,6 +22,9 @@ import (
 
 // reader returns a function that opens the files of fsys.
 func reader(fsys fs.FS) func(string) ([]byte, error) {
+	if fsys == nil {
+		return nil
+	}
 	return func(path string) ([]byte, error) { return fs.ReadFile(fsys, path) }
 }
 
@@ -228,6 +231,20 @@ func TestATIFReferences(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(docs[0].Text), `"trajectory_path":"leaf.json"`)
 	require.Contains(t, string(docs[0].Text), `"subagent_trajectories":[`)
+}
+
+// Promise: a member that ATIF does not have is counted, and written again where it was.
+func TestATIFUnknownMembers(t *testing.T) {
+	text := []byte(`{"schema_version":"ATIF-v1.9","session_id":"s","agent":{"name":"a","version":"1","mood":"good"},"steps":[{"step_id":1,"source":"agent","message":"m","metrics":{"joules":1}},{"step_id":2,"source":"agent","message":"n","metrics":{"joules":2}}]}`)
+	got, notes := read(t, text, nil)
+	require.Equal(t, []string{
+		`1 × agent with the member "mood", which ATIF does not have: kept for --to atif`,
+		`1 × document of ATIF-v1.9, which is newer than the version that Merit knows, ATIF-v1.7`,
+		`2 × metrics with the member "joules", which ATIF does not have: kept for --to atif`,
+	}, notes)
+	docs, err := interchange.WriteATIF(got)
+	require.NoError(t, err)
+	require.JSONEq(t, upgraded(t, text), string(docs[0].Text))
 }
 
 // FuzzATIF: no document ends the process, and one that is read is written as the same again.

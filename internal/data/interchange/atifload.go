@@ -42,6 +42,8 @@ func (l *atifLoader) load(text []byte, folder string) ([]byte, error) {
 		return nil, notATIF(errors.New("it is not an object"))
 	}
 	l.version(&root)
+	l.known("trajectory", root)
+	l.known("agent", object(root.values["agent"]))
 	root.set(continuation, nil)
 	subs, known := list(root.values["subagent_trajectories"]), map[string]bool{}
 	for i, sub := range subs {
@@ -54,6 +56,7 @@ func (l *atifLoader) load(text []byte, folder string) ([]byte, error) {
 	}
 	steps := list(root.values["steps"])
 	for i := range steps {
+		l.unknown(steps[i])
 		var more [][]byte
 		var err error
 		if steps[i], more, err = l.step(steps[i], folder, known); err != nil {
@@ -68,6 +71,42 @@ func (l *atifLoader) load(text []byte, folder string) ([]byte, error) {
 		root.set("subagent_trajectories", joined(subs))
 	}
 	return l.continued(root, folder)
+}
+
+// atifMembers are the members of each object of ATIF 1.7.
+var atifMembers = map[string]string{
+	"trajectory": " schema_version session_id trajectory_id agent steps notes final_metrics continued_trajectory_ref extra subagent_trajectories ",
+	"agent":      " name version model_name tool_definitions extra ",
+	"step": " step_id timestamp source model_name reasoning_effort message reasoning_content tool_calls observation metrics is_copied_context " +
+		"llm_call_count extra ",
+	"tool call":   " tool_call_id function_name arguments extra ",
+	"observation": " results ",
+	"result":      " source_call_id content subagent_trajectory_ref extra ",
+	"metrics":     " prompt_tokens completion_tokens cached_tokens cost_usd prompt_token_ids completion_token_ids logprobs extra ",
+}
+
+// known counts the members of an object that ATIF does not have.
+func (l *atifLoader) known(kind string, f fields) {
+	for _, name := range f.names {
+		if !strings.Contains(atifMembers[kind], " "+name+" ") {
+			l.notes.Add("%s with the member %.60q, which ATIF does not have: kept for --to atif", kind, name)
+		}
+	}
+}
+
+// unknown counts the members of a step and of what it contains that ATIF does not have.
+func (l *atifLoader) unknown(step []byte) {
+	s := object(step)
+	l.known("step", s)
+	l.known("metrics", object(s.values["metrics"]))
+	for _, call := range list(s.values["tool_calls"]) {
+		l.known("tool call", object(call))
+	}
+	observation := object(s.values["observation"])
+	l.known("observation", observation)
+	for _, result := range list(observation.values["results"]) {
+		l.known("result", object(result))
+	}
 }
 
 // version raises the version of a document to the one that Merit writes.
