@@ -262,11 +262,7 @@ func (w *Trials) Put(t *rl.Trajectory) error {
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			return cannotWrite(at, err)
 		}
-		var text bytes.Buffer
-		if err := json.Indent(&text, d.Text, "", "  "); err != nil {
-			return err
-		}
-		if err := renameio.WriteFile(at, append(text.Bytes(), '\n'), 0o644); err != nil {
+		if err := renameio.WriteFile(at, append(d.Text, '\n'), 0o644); err != nil {
 			return cannotWrite(at, err)
 		}
 	}

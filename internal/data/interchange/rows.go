@@ -147,8 +147,8 @@ func Sniff(name string, in *bufio.Reader, folder string) (*Rows, *bufio.Reader, 
 	if start := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"); !marked || len(start) == 0 || start[0] != '{' && start[0] != '[' {
 		return nil, in, nil
 	}
-	var seen bytes.Buffer
-	values := &series{name: name, in: bufio.NewReader(io.TeeReader(in, &seen))}
+	seen := &recorder{in: in}
+	values := &series{name: name, in: bufio.NewReader(seen)}
 	first, err := values.next()
 	if err != nil && bytes.Contains(head, []byte(atifMark)) && bytes.Contains(head, []byte(`"schema_version"`)) {
 		return nil, nil, err
@@ -156,11 +156,28 @@ func Sniff(name string, in *bufio.Reader, folder string) (*Rows, *bufio.Reader, 
 	if probe := constants(first); err == nil && strictjson.Check(probe) == nil {
 		for _, f := range formats {
 			if f.is(object(probe)) {
+				seen.off, seen.kept = true, bytes.Buffer{}
 				return f.rows(first, values, folder), nil, nil
 			}
 		}
 	}
-	return nil, bufio.NewReaderSize(io.MultiReader(&seen, in), 1<<16), nil
+	return nil, bufio.NewReaderSize(io.MultiReader(&seen.kept, in), 1<<16), nil
+}
+
+// recorder keeps what is read, until it is off.
+type recorder struct {
+	in   io.Reader
+	kept bytes.Buffer
+	off  bool
+}
+
+// Read reads from in.
+func (r *recorder) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if !r.off {
+		r.kept.Write(p[:n])
+	}
+	return n, err
 }
 
 // rows reads a series of values that begins with first.

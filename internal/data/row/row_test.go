@@ -139,6 +139,14 @@ func TestNotUnderstood(t *testing.T) {
 	decoded(t, `{"messages":[{"role":"critic","content":"a","context":"c","rule":1}],"ground_truth":"4","ground_truth_2":"5"}`)
 }
 
+// Promise: a row that breaks off after a field of another type is an error, not a panic.
+func TestBrokenOff(t *testing.T) {
+	for _, text := range []string{`{"task":{}`, `{"task":{},`, `{"seed":"x","messages":[`, `{"metadata":[1]`} {
+		_, err := row.Decode([]byte(text), 1)
+		require.ErrorContains(t, err, "not a trajectory", text)
+	}
+}
+
 // Promise: a request whose columns stand apart is the row that has them, whatever
 // they are called; what stands outside are the client's own names.
 func TestColumnsApart(t *testing.T) {
