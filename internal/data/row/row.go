@@ -212,13 +212,13 @@ func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, 
 // returns the row without these columns.
 func relaxed(text []byte, number int, err error) (*rl.Trajectory, []byte, error) {
 	own := map[string]json.RawMessage{}
-	if bad := strictjson.Check(text); bad != nil { // the decoder stopped at the type, before the end of the text
-		return nil, nil, refused(fmt.Errorf("not a trajectory: %w", bad))
-	}
 	for {
 		wrong := (*rl.WrongType)(nil)
 		if !errors.As(err, &wrong) || own[wrong.Field] != nil || !yields(wrong) {
 			return nil, nil, refused(err)
+		}
+		if bad := strictjson.Check(text); bad != nil { // the decoder stopped at the type, before the end of the text
+			return nil, nil, refused(fmt.Errorf("not a trajectory: %w", bad))
 		}
 		members := jsonspan.Members(nil, text)
 		raw := bytes.Clone(value(text, members, wrong.Field))
