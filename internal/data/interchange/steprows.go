@@ -1,7 +1,9 @@
 package interchange
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -33,49 +35,23 @@ type judged struct {
 // of the assistant after the prompt. The last step has the score as its reward, unless the
 // environment rewarded steps. A branch has rows for its own steps only.
 func StepRows(t *rl.Trajectory) (rows [][]byte, err error) {
-	steps := t.Steps
-	if len(steps) == 0 {
-		for i, at := range t.AssistantIndex(nil) {
-			if at >= 0 {
-				steps = append(steps, newStep(len(steps), i, &t.Messages[i]).Step)
-			}
-		}
+	if len(t.Steps) == 0 {
+		bare := *t
+		answered(&bare)
+		t = &bare
 	}
 	score := scoreOf(t)
-	paid := false
-	for i := range steps {
-		paid = paid || steps[i].EnvReward != 0
-	}
-	for i := range steps {
-		s := &steps[i]
+	paid := slices.ContainsFunc(t.Steps, func(s rl.Step) bool { return s.EnvReward != 0 })
+	for i := range t.Steps {
 		if t.BranchOf != "" && i < t.BranchAt {
 			continue
 		}
-		r := stepRow{Group: t.Group, Trajectory: t.ID, Step: i, Action: s.Action.Text, Valid: s.ActionValid, Score: score, Rewards: rewardsOf(t, score)}
-		if r.Group == "" {
-			r.Group = t.ID
-		}
-		if s.MessageCount > 0 {
-			r.Observation = t.Messages[s.MessageCount-1].Content.Text()
-		}
-		if len(s.Action.ToolCalls) > 0 {
-			calls, _ := json.Marshal(s.Action.ToolCalls)
-			r.Action = string(calls)
-		}
-		if score != nil {
-			r.Reward = new(s.EnvReward)
-			if last := i == len(steps)-1; last && !paid {
+		r := stepRowOf(t, i)
+		if r.Score = score; score != nil {
+			r.Rewards, r.Reward = rewardsOf(t), new(t.Steps[i].EnvReward)
+			if i == len(t.Steps)-1 && !paid {
 				r.Reward = score
 			}
-		}
-		if len(s.Tokens) > 0 || s.LogProb != 0 {
-			r.LogProb = new(s.LogProb)
-		}
-		if i == len(steps)-1 {
-			r.Terminated, r.Truncated = t.StopReason != rl.StopTruncated, t.StopReason == rl.StopTruncated
-		}
-		if t.BranchOf != "" {
-			r.BranchOf, r.BranchAt = t.BranchOf, new(t.BranchAt)
 		}
 		text, err := json.Marshal(r)
 		if err != nil {
@@ -86,6 +62,29 @@ func StepRows(t *rl.Trajectory) (rows [][]byte, err error) {
 	return rows, nil
 }
 
+// stepRowOf returns the row of step i without rewards.
+func stepRowOf(t *rl.Trajectory, i int) stepRow {
+	s := &t.Steps[i]
+	r := stepRow{Group: cmp.Or(t.Group, t.ID), Trajectory: t.ID, Step: i, Action: s.Action.Text, Valid: s.ActionValid}
+	if s.MessageCount > 0 {
+		r.Observation = t.Messages[s.MessageCount-1].Content.Text()
+	}
+	if len(s.Action.ToolCalls) > 0 {
+		calls, _ := json.Marshal(s.Action.ToolCalls) // texts always marshal
+		r.Action = string(calls)
+	}
+	if len(s.Tokens) > 0 || s.LogProb != 0 {
+		r.LogProb = new(s.LogProb)
+	}
+	if i == len(t.Steps)-1 {
+		r.Terminated, r.Truncated = t.StopReason != rl.StopTruncated, t.StopReason == rl.StopTruncated
+	}
+	if t.BranchOf != "" {
+		r.BranchOf, r.BranchAt = t.BranchOf, new(t.BranchAt)
+	}
+	return r
+}
+
 func scoreOf(t *rl.Trajectory) *float64 {
 	if t.Outcome != "scored" || t.Evaluation == nil || !t.Evaluation.IsScoreValid {
 		return nil
@@ -94,10 +93,7 @@ func scoreOf(t *rl.Trajectory) *float64 {
 }
 
 // rewardsOf returns the scores of which the score is the weighted sum; nil if it is not one.
-func rewardsOf(t *rl.Trajectory, score *float64) map[string]*judged {
-	if score == nil {
-		return nil
-	}
+func rewardsOf(t *rl.Trajectory) map[string]*judged {
 	all := map[string]*judged{}
 	for _, m := range t.Evaluation.Metrics {
 		if m.Weight != nil {

@@ -61,63 +61,71 @@ func readVerifiersRow(text []byte, in source) ([]*rl.Trajectory, error) {
 		t.GroundTruth = row.Answer
 	}
 	keepColumns(t, object(text), map[string]string{"example_id": "", "prompt": "", "completion": "", "answer": "", "task": "", "reward": "", "metrics": "", "error": "", "trajectory": ""})
-	if some(row.Error) { // its reward is the 0 with which the state began
-		t.StopReason = rl.StopError
-		e := object(row.Error)
-		t.Error = cmp.Or(textOf(e.values["error_chain_str"]), textOf(e.values["error"]), textOf(row.Error), "verifiers reports an error")
-		notes.Add("rollout that ended in an error: its reward is not a score")
-		return checked(format, t)
-	}
-	if !some(row.Reward) {
-		notes.Add("rollout without a reward")
-		return checked(format, t)
-	}
-	if err := reward(t, row.Reward, notes); err != nil {
+	if err := row.score(t, notes); err != nil {
 		return nil, err
-	}
-	for _, name := range object(row.Metrics).names {
-		v := object(row.Metrics).values[name]
-		if m, err := number64(v); err == nil {
-			t.Evaluation.Metrics = append(t.Evaluation.Metrics, rl.Metric{Name: name, Score: m, IsScoreValid: true})
-		}
 	}
 	return checked(format, t)
 }
 
-// steps makes the steps of the saved trajectory, if there is one for each answer.
-func (row *verifiersRow) steps(t *rl.Trajectory, notes *Notes) error {
-	var answers []int
-	for i := *t.PromptMessages; i < len(t.Messages); i++ {
-		if t.Messages[i].Role == rl.RoleAssistant {
-			answers = append(answers, i)
+// score gives t the reward and the metrics of a rollout that did not fail.
+func (row *verifiersRow) score(t *rl.Trajectory, notes *Notes) error {
+	switch {
+	case some(row.Error): // its reward is the 0 with which the state began
+		t.StopReason = rl.StopError
+		e := object(row.Error)
+		t.Error = cmp.Or(textOf(e.values["error_chain_str"]), textOf(e.values["message"]), textOf(row.Error), "verifiers reports an error")
+		notes.Add("rollout that ended in an error: its reward is not a score")
+		return nil
+	case !some(row.Reward):
+		notes.Add("rollout without a reward: it has no score")
+		return nil
+	}
+	if err := reward(t, row.Reward, notes); err != nil {
+		return err
+	}
+	t.Evaluation.Metrics = append(t.Evaluation.Metrics, plainMetrics(row.Metrics)...)
+	return nil
+}
+
+// plainMetrics returns the members of an object that are numbers as metrics.
+func plainMetrics(raw json.RawMessage) (all rl.Metrics) {
+	f := object(raw)
+	for _, name := range f.names {
+		if v, err := number64(f.values[name]); err == nil {
+			all = append(all, rl.Metric{Name: name, Score: v, IsScoreValid: true})
 		}
 	}
-	if len(row.Trajectory) != len(answers) {
-		answered(t)
-	}
+	return all
+}
+
+// steps makes a step of each answer, with the tokens of the saved trajectory if that has as many.
+func (row *verifiersRow) steps(t *rl.Trajectory, notes *Notes) error {
+	answered(t)
 	if len(row.Trajectory) == 0 {
 		return nil
 	}
-	if len(row.Trajectory) != len(answers) {
+	if len(row.Trajectory) != len(t.Steps) {
 		notes.Add("trajectory of other steps than the answers of the completion, as after a rewritten history: its tokens are not read")
 		return nil
 	}
 	var sequence []int32
-	for i, at := range answers {
-		s := newStep(i, at, &t.Messages[at])
-		if x := row.Trajectory[i].Tokens; x != nil {
-			prompt, err := tokenIDs(x.Prompt)
-			ids, err2 := tokenIDs(x.IDs)
-			logs, err3 := logProbs(x.LogProbs)
-			if err := errors.Join(err, err2, err3); err != nil {
-				return fmt.Errorf("trajectory[%d].tokens %s", i, strings.ReplaceAll(err.Error(), "\n", "; "))
-			}
-			if len(logs) > 0 && len(ids) != len(logs) {
-				return fmt.Errorf("trajectory[%d].tokens has %d completion_ids and %d completion_logprobs", i, len(ids), len(logs))
-			}
-			sequence = s.sample(prompt, ids, logs, sequence)
+	for i := range t.Steps {
+		x := row.Trajectory[i].Tokens
+		if x == nil {
+			continue
 		}
-		t.Steps = append(t.Steps, s.Step)
+		prompt, err := tokenIDs(x.Prompt)
+		ids, err2 := tokenIDs(x.IDs)
+		logs, err3 := logProbs(x.LogProbs)
+		if err := errors.Join(err, err2, err3); err != nil {
+			return fmt.Errorf("trajectory[%d].tokens %s", i, strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		if len(logs) > 0 && len(ids) != len(logs) {
+			return fmt.Errorf("trajectory[%d].tokens has %d completion_ids and %d completion_logprobs", i, len(ids), len(logs))
+		}
+		s := stepOf{t.Steps[i]}
+		sequence = s.sample(prompt, ids, logs, sequence)
+		t.Steps[i] = s.Step
 	}
 	return nil
 }
@@ -418,20 +426,9 @@ func (x *verifiersTrace) score(t *rl.Trajectory, notes *Notes) error {
 	result := &rl.EvaluateResult{IsScoreValid: true}
 	rewards := object(x.Rewards)
 	for _, name := range rewards.names {
-		r := object(rewards.values[name])
-		if len(r.names) == 0 {
-			notes.Add("trace whose rewards were not computed: it has no score")
-			return nil
-		}
-		score, err := number64(r.values["score"])
+		score, weight, err := weighted(rewards.values[name])
 		if err != nil {
 			return notOf(verifiersTraces, fmt.Errorf("its reward %q %w", name, err))
-		}
-		weight := 1.0
-		if w := r.values["weight"]; w != nil {
-			if weight, err = number64(w); err != nil {
-				return notOf(verifiersTraces, fmt.Errorf("the weight of its reward %q %w", name, err))
-			}
 		}
 		result.Score += score * weight
 		result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: score, IsScoreValid: true, Weight: &weight})
@@ -440,12 +437,17 @@ func (x *verifiersTrace) score(t *rl.Trajectory, notes *Notes) error {
 		notes.Add("trace without rewards: it has no score")
 		return nil
 	}
-	metrics := object(x.Metrics)
-	for _, name := range metrics.names {
-		if v, err := number64(metrics.values[name]); err == nil {
-			result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: v, IsScoreValid: true})
-		}
-	}
+	result.Metrics = append(result.Metrics, plainMetrics(x.Metrics)...)
 	t.Outcome, t.Evaluation = "scored", result
 	return nil
+}
+
+// weighted returns a reward and its weight, 1 by default.
+func weighted(raw []byte) (score, weight float64, err error) {
+	r := object(raw)
+	if score, err = number64(r.values["score"]); err != nil || r.values["weight"] == nil {
+		return score, 1, err
+	}
+	weight, err = number64(r.values["weight"])
+	return score, weight, err
 }

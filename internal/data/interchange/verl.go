@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -118,36 +117,39 @@ func readTRL(text []byte, in source) ([]*rl.Trajectory, error) {
 	}
 	t.ID, t.Group = in.name(f.values["step"]), groupOf(f.values["step"], f.values["prompt"])
 	answered(t)
+	keepColumns(t, f, rewardColumns(t, f, in.notes))
+	return checked(format, t)
+}
+
+// rewardColumns scores t by the sum of the columns that are numbers, and returns the columns that were read.
+func rewardColumns(t *rl.Trajectory, f fields, notes *Notes) map[string]string {
 	read := map[string]string{"prompt": "", "completion": ""}
 	result := &rl.EvaluateResult{IsScoreValid: true}
-	missing := false
 	for _, name := range f.names {
-		if name == "step" || name == "advantage" || name == "prompt" || name == "completion" {
+		v, err := number64(f.values[name])
+		if _, known := read[name]; known || name == "step" || name == "advantage" {
 			continue
-		}
-		v, err := strconv.ParseFloat(string(f.values[name]), 64)
-		if missing = missing || string(f.values[name]) == "null"; err != nil {
+		} else if err != nil {
+			if string(f.values[name]) == "null" {
+				notes.Add("reward function that gave no reward: not in the sum")
+			}
 			continue
 		}
 		read[name] = ""
 		result.Score += v
 		result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: v, IsScoreValid: true, Weight: new(1.0)})
 	}
-	keepColumns(t, f, read)
-	switch {
-	case len(result.Metrics) == 0:
-		in.notes.Add("row without a reward")
-		return checked(format, t)
-	case missing:
-		in.notes.Add("reward function that gave no reward: not in the sum")
-	}
-	if len(result.Metrics) == 1 {
+	switch len(result.Metrics) {
+	case 0:
+		notes.Add("row without a reward")
+		return read
+	case 1:
 		result.Metrics[0].Weight = nil
-	} else {
-		in.notes.Add("sum of several rewards with the weight 1: TRL does not write its reward_weights")
+	default:
+		notes.Add("sum of several rewards with the weight 1: TRL does not write its reward_weights")
 	}
 	t.Outcome, t.Evaluation = "scored", result
-	return checked(format, t)
+	return read
 }
 
 // conversation sets the messages of t to those of a prompt and a completion, and where the
