@@ -68,24 +68,8 @@ func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error
 			return nil
 		})
 	}
-	switch folder := o.Format == FormatTree || o.Format == FormatATIF; {
-	case folder && o.Out == "-":
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "the " + string(o.Format) + " format needs a folder to write to", Hint: "name the folder with --out"}
-	case o.Format == FormatTree:
-		tree, err := archive.CreateTree(o.Out)
-		if err != nil {
-			return nil, err
-		}
-		if err := each(tree.Put); err != nil {
-			return nil, err
-		}
-		return moved, tree.Close()
-	case o.Format == FormatATIF:
-		to, err := interchange.CreateTrials(o.Out)
-		if err != nil {
-			return nil, err
-		}
-		return moved, each(told(to.Put, moved))
+	if o.Format == FormatTree || o.Format == FormatATIF {
+		return moved, o.folder(each, moved)
 	}
 	w, err := jsonl.Create(o.Out, o.Stdout)
 	if err != nil {
@@ -100,6 +84,28 @@ func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error
 		return nil, err
 	}
 	return moved, w.Close()
+}
+
+// folder writes traces to a folder.
+func (o *ExportOptions) folder(each func(func(*trace.Trace) error) error, moved *Moved) error {
+	if o.Out == "-" {
+		return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: "the " + string(o.Format) + " format needs a folder to write to", Hint: "name the folder with --out"}
+	}
+	if o.Format == FormatATIF {
+		to, err := interchange.CreateTrials(o.Out)
+		if err != nil {
+			return err
+		}
+		return each(told(to.Put, moved))
+	}
+	tree, err := archive.CreateTree(o.Out)
+	if err != nil {
+		return err
+	}
+	if err := each(tree.Put); err != nil {
+		return err
+	}
+	return tree.Close()
 }
 
 // told returns a function that puts the trajectory of a trace, and counts traces without

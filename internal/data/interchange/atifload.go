@@ -45,11 +45,19 @@ func (l *atifLoader) load(text []byte, folder string) ([]byte, error) {
 	l.known("trajectory", root)
 	l.known("agent", object(root.values["agent"]))
 	root.set(continuation, nil)
+	if err := l.embed(&root, folder); err != nil {
+		return nil, err
+	}
+	return l.continued(root, folder)
+}
+
+// embed loads the sub-agents of a document, and embeds those of other files.
+func (l *atifLoader) embed(root *fields, folder string) error {
 	subs, known := list(root.values["subagent_trajectories"]), map[string]bool{}
 	for i, sub := range subs {
 		loaded, err := l.load(sub, folder)
 		if err != nil {
-			return nil, strictjson.At(fmt.Sprintf("subagent_trajectories[%d]", i), err)
+			return strictjson.At(fmt.Sprintf("subagent_trajectories[%d]", i), err)
 		}
 		subs[i] = loaded
 		known[textOf(object(loaded).values["trajectory_id"])] = true
@@ -57,12 +65,11 @@ func (l *atifLoader) load(text []byte, folder string) ([]byte, error) {
 	steps := list(root.values["steps"])
 	for i := range steps {
 		l.unknown(steps[i])
-		var more [][]byte
-		var err error
-		if steps[i], more, err = l.step(steps[i], folder, known); err != nil {
-			return nil, err
+		step, more, err := l.step(steps[i], folder, known)
+		if err != nil {
+			return err
 		}
-		subs = append(subs, more...)
+		steps[i], subs = step, append(subs, more...)
 	}
 	if len(steps) > 0 {
 		root.set("steps", joined(steps))
@@ -70,7 +77,7 @@ func (l *atifLoader) load(text []byte, folder string) ([]byte, error) {
 	if len(subs) > 0 {
 		root.set("subagent_trajectories", joined(subs))
 	}
-	return l.continued(root, folder)
+	return nil
 }
 
 // atifMembers are the members of each object of ATIF 1.7.

@@ -205,16 +205,7 @@ func (h *inspectHeader) sample(text []byte, notes *Notes) (*rl.Trajectory, error
 		return nil, err
 	}
 	s.ended(t)
-	f := object(text)
-	t.Metadata = map[string]json.RawMessage{"epoch": fmt.Append(nil, s.Epoch)}
-	for _, name := range []string{"metadata", "choices", "store", "started_at", "completed_at", "total_time", "working_time", "model_usage"} {
-		if v := f.values[name]; some(v) && string(v) != "{}" {
-			t.Metadata[cmp.Or(map[string]string{"metadata": "sample_metadata"}[name], name)] = v
-		}
-	}
-	if n := len(list(f.values["events"])); n > 0 {
-		notes.Add("sample with events: its messages are read, its transcript is not")
-	}
+	s.columns(t, object(text), notes)
 	if err := s.score(t, notes); err != nil {
 		return nil, err
 	}
@@ -225,6 +216,25 @@ func (h *inspectHeader) sample(text []byte, notes *Notes) (*rl.Trajectory, error
 	return got[0], nil
 }
 
+// inspectColumns are the columns of a sample that are kept, by their names in the log.
+var inspectColumns = map[string]string{
+	"metadata": "sample_metadata", "choices": "choices", "store": "store", "started_at": "started_at", "completed_at": "completed_at",
+	"total_time": "total_time", "working_time": "working_time", "model_usage": "model_usage",
+}
+
+func (s *inspectSample) columns(t *rl.Trajectory, f fields, notes *Notes) {
+	t.Metadata = map[string]json.RawMessage{"epoch": fmt.Append(nil, s.Epoch)}
+	for name, column := range inspectColumns {
+		if v := f.values[name]; some(v) && string(v) != "{}" {
+			t.Metadata[column] = v
+		}
+	}
+	if n := len(list(f.values["events"])); n > 0 {
+		notes.Add("sample with events: its messages are read, its transcript is not")
+	}
+}
+
+// ended says how the sample ended.
 func (s *inspectSample) ended(t *rl.Trajectory) {
 	switch {
 	case s.Error != nil:
@@ -238,20 +248,9 @@ func (s *inspectSample) ended(t *rl.Trajectory) {
 func (s *inspectSample) talk(t *rl.Trajectory, model string, notes *Notes) error {
 	for i := range s.Messages {
 		x := &s.Messages[i]
-		m := rl.Message{Role: x.Role, ToolCallID: plainText(x.CallID)}
-		var reasoning string
-		var ok bool
-		if m.Content, reasoning, ok = s.content(x.Content); !ok {
-			return notOf("a sample of "+inspectLog, fmt.Errorf("messages[%d].content is neither a text nor a list of parts", i))
-		}
-		if reasoning != "" {
-			m.More = &rl.More{Fields: []rl.Field{{Name: fieldReasoning, Value: quoted(reasoning)}}}
-		}
-		if x.Error != nil && m.Content.Text() == "" {
-			m.Content = rl.Text("error: " + x.Error.Message)
-		}
-		for _, c := range x.ToolCalls {
-			m.ToolCalls = append(m.ToolCalls, rl.ToolCall{ID: c.ID, Type: "function", Function: rl.FunctionCall{Name: c.Function, Arguments: compact(c.Arguments)}})
+		m, err := s.message(x)
+		if err != nil {
+			return notOf("a sample of "+inspectLog, fmt.Errorf("messages[%d]%w", i, err))
 		}
 		t.Messages = append(t.Messages, m)
 		if x.Role != rl.RoleAssistant || x.Source == "input" {
@@ -270,6 +269,25 @@ func (s *inspectSample) talk(t *rl.Trajectory, model string, notes *Notes) error
 		notes.Add("logprobs of tokens without ids: only their sum is used, for the last answer")
 	}
 	return nil
+}
+
+func (s *inspectSample) message(x *inspectMessage) (m rl.Message, err error) {
+	m = rl.Message{Role: x.Role, ToolCallID: plainText(x.CallID)}
+	var reasoning string
+	var ok bool
+	if m.Content, reasoning, ok = s.content(x.Content); !ok {
+		return m, errors.New(".content is neither a text nor a list of parts")
+	}
+	if reasoning != "" {
+		m.More = &rl.More{Fields: []rl.Field{{Name: fieldReasoning, Value: quoted(reasoning)}}}
+	}
+	if x.Error != nil && m.Content.Text() == "" {
+		m.Content = rl.Text("error: " + x.Error.Message)
+	}
+	for _, c := range x.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, rl.ToolCall{ID: c.ID, Type: "function", Function: rl.FunctionCall{Name: c.Function, Arguments: compact(c.Arguments)}})
+	}
+	return m, nil
 }
 
 // content returns a content with its attachments, and the reasoning in it.

@@ -209,7 +209,6 @@ type items struct {
 	agent    string // of a sub-agent
 	parent   string // the span that started it
 	open     *rl.Message
-	sampled  *responseItem
 	tokens   map[string][]int32
 	subs     map[string][]nemoInvocation // by the call that started them; those of none under ""
 	names    map[string]bool
@@ -257,36 +256,42 @@ func (w *items) item(x *responseItem, place string) {
 		}
 	}
 	switch kind := cmp.Or(x.Type, "message"); {
-	case kind == "message" && x.Role == rl.RoleAssistant:
-		if m := w.answer(); m.Content.Text() != "" || len(m.ToolCalls) > 0 {
-			w.turn()
-		}
-		w.answer().Content = joinedText(x.Content)
+	case kind == "message" && x.Role == rl.RoleAssistant, kind == "reasoning", kind == "function_call", kind == "custom_tool_call":
+		w.made(x, kind)
 	case kind == "message":
 		w.turn()
 		w.say(rl.Message{Role: cmp.Or(x.Role, rl.RoleUser), Content: joinedText(x.Content)})
-	case kind == "reasoning":
-		if m := w.answer(); m.Content.Text() != "" || len(m.ToolCalls) > 0 {
-			w.turn()
-		}
-		w.think(x)
-	case kind == "function_call", kind == "custom_tool_call":
-		m := w.answer()
-		call := rl.ToolCall{ID: x.CallID, Type: "function", Function: rl.FunctionCall{Name: x.Name, Arguments: cmp.Or(x.Arguments, plainText(x.Input))}}
-		m.ToolCalls = append(m.ToolCalls, call)
 	case kind == "function_call_output", kind == "custom_tool_call_output":
 		w.turn()
 		w.delegate(x.CallID)
 		w.say(rl.Message{Role: rl.RoleTool, Content: joinedText(x.Output), ToolCallID: x.CallID})
 	default:
-		w.notes.Add("item of type %.40s: kept, but no message", kind)
+		w.notes.Add("item of type %.40s: not read", kind)
 		return
 	}
 	if some(x.IDs) {
 		w.answer()
-		w.sampled = x
-		w.take(place)
+		w.take(x, place)
 	}
+}
+
+// made adds an item that the model made to its message, or to a new one if the model has
+// spoken or called already.
+func (w *items) made(x *responseItem, kind string) {
+	if kind == "function_call" || kind == "custom_tool_call" {
+		m := w.answer()
+		call := rl.ToolCall{ID: x.CallID, Type: "function", Function: rl.FunctionCall{Name: x.Name, Arguments: cmp.Or(x.Arguments, plainText(x.Input))}}
+		m.ToolCalls = append(m.ToolCalls, call)
+		return
+	}
+	if m := w.answer(); m.Content.Text() != "" || len(m.ToolCalls) > 0 {
+		w.turn()
+	}
+	if kind == "reasoning" {
+		w.think(x)
+		return
+	}
+	w.answer().Content = joinedText(x.Content)
 }
 
 // answer returns the message that the model is making.
@@ -320,8 +325,7 @@ func (w *items) turn() {
 }
 
 // take ends it with the tokens of an item.
-func (w *items) take(place string) {
-	x := w.sampled
+func (w *items) take(x *responseItem, place string) {
 	prompt, err := tokenIDs(x.Prompt)
 	if err != nil {
 		w.wrong(place+".prompt_token_ids", "%v", err)
@@ -345,7 +349,7 @@ func (w *items) take(place string) {
 
 func (w *items) finish(prompt, ids []int32, logs []float64) {
 	m := *w.open
-	w.open, w.sampled = nil, nil
+	w.open = nil
 	at := len(w.t.Messages)
 	w.say(m)
 	if !w.learn {

@@ -93,6 +93,24 @@ func TestVerifiers(t *testing.T) {
 	require.Equal(t, []string{"1 × trace that failed: it has no score"}, notes)
 }
 
+// Promise: results of verifiers before its v1 API are read with their tokens, and one that ended in
+// an error has no score. The fixture has the fields of verifiers/legacy/types.py of August 2026.
+func TestVerifiersResults(t *testing.T) {
+	list, notes := all(t, "testdata/peers/verifiers-results.jsonl")
+	talk := []string{"user", "assistant"}
+	require.Equal(t, []line{
+		{"line-1", "3", slices.Concat(talk, talk), "7", 2, [][]int32{{11}, {12, 13}}, "scored", 0.75, rl.StopTerminated},
+		{"line-2", "3", talk, "8", 1, nil, "scored", 0, rl.StopTruncated},
+		{"line-3", "3", talk, "", 1, nil, "", 0, rl.StopError},
+	}, lines(list))
+	require.Equal(t, &rl.Prompt{Keep: 3, Tokens: []int32{3}}, list[0].Steps[1].Prompt)
+	require.Equal(t, "the sandbox is gone", list[2].Error)
+	exact, _ := list[0].Evaluation.Metrics.Get("exact")
+	require.Equal(t, 1.0, exact.Score)
+	require.JSONEq(t, `{"level":1}`, string(list[0].Metadata["info"]))
+	require.Equal(t, []string{"1 × rollout that ended in an error: its reward is not a score"}, notes)
+}
+
 // Promise: logs of inspect-ai 0.3.285 are read in both of its forms, with the epochs of a
 // sample as a group and a score that it could not give as none. make_inspect.py wrote them.
 func TestInspect(t *testing.T) {
@@ -171,7 +189,7 @@ func TestNemoGym(t *testing.T) {
 	require.Equal(t, &rl.Prompt{Keep: 5, Tokens: []int32{4}}, x.Steps[2].Prompt)
 	require.Equal(t, "I ask a helper.", reasoning(x.Messages[2]))
 	require.Equal(t, "", list[1].Outcome, "a rollout without a reward has no score")
-	require.Equal(t, []string{"1 × gap that NeMo Gym reports in its evidence: model_call_reference_unmatched", "1 × item of type web_search_call: kept, but no message", "1 × rollout without a reward: it has no score"}, notes)
+	require.Equal(t, []string{"1 × gap that NeMo Gym reports in its evidence: model_call_reference_unmatched", "1 × item of type web_search_call: not read", "1 × rollout without a reward: it has no score"}, notes)
 }
 
 func names(x *rl.Trajectory) (list []string) {

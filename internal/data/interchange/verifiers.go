@@ -219,10 +219,12 @@ func readVerifiersEpisode(text []byte, in source) (all []*rl.Trajectory, err err
 	}
 	for i, raw := range e.Traces {
 		t, err := readVerifiersTrace(raw, group, e.ID, notes)
-		if err == nil && len(t.Messages) == 0 {
+		switch {
+		case err != nil:
+		case len(t.Messages) == 0:
 			notes.Add("trace without messages, because it failed before a model was called: omitted")
 			continue
-		} else if err == nil {
+		default:
 			_, err = checked(verifiersTraces, t)
 		}
 		if err != nil {

@@ -50,6 +50,19 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 			out.All = append(out.All, s)
 		}
 	}
+	calls(t, out, at, told)
+	if len(out.All) == 0 {
+		out.All = append(out.All, unanswered(t, out, at))
+	}
+	if t.Outcome != "" {
+		out.All = append(out.All, evaluation(t, out.ID, at.Add(time.Duration(len(out.All))*time.Microsecond)))
+	}
+	return out, out.Settle()
+}
+
+// calls adds the steps of t as calls to out, except those that it has, and to the last call of
+// each agent the messages that follow.
+func calls(t *rl.Trajectory, out *trace.Trace, at time.Time, told map[string]bool) {
 	tokens := map[string][]int32{} // the sequence of each agent so far
 	split := apart(t)
 	last := map[string]int{} // the number of each agent's last call among the spans
@@ -67,24 +80,23 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 		last[name], ends[name] = len(out.All)-1, step.MessageCount+1
 	}
 	for name, i := range last {
-		if after := seen(t.Messages[ends[name]:], name, split); len(after) > 0 {
-			out.All[i].Attributes = maps.Clone(out.All[i].Attributes)
-			if out.All[i].Attributes == nil {
-				out.All[i].Attributes = map[string]json.RawMessage{}
-			}
-			out.All[i].Attributes[trace.AttrAfter] = trace.JSON(after)
+		after := seen(t.Messages[ends[name]:], name, split)
+		if len(after) == 0 {
+			continue
 		}
+		if out.All[i].Attributes == nil {
+			out.All[i].Attributes = map[string]json.RawMessage{}
+		}
+		out.All[i].Attributes[trace.AttrAfter] = trace.JSON(after)
 	}
-	if len(out.All) == 0 { // no model answered
-		out.All = append(out.All, trace.Span{
-			Trace: out.ID, ID: "unanswered", Kind: trace.KindPrompt, Name: "unanswered", Start: at, End: at, Status: out.Status, Error: t.Error,
-			Prompt: &trace.Prompt{Messages: t.Messages},
-		})
+}
+
+// unanswered returns the call of a trajectory in which no model answered.
+func unanswered(t *rl.Trajectory, out *trace.Trace, at time.Time) trace.Span {
+	return trace.Span{
+		Trace: out.ID, ID: "unanswered", Kind: trace.KindPrompt, Name: "unanswered", Start: at, End: at, Status: out.Status, Error: t.Error,
+		Prompt: &trace.Prompt{Messages: t.Messages},
 	}
-	if t.Outcome != "" {
-		out.All = append(out.All, evaluation(t, out.ID, at.Add(time.Duration(len(out.All))*time.Microsecond)))
-	}
-	return out, out.Settle()
 }
 
 // steps returns the steps of t, or one for each message of the assistant if t has none.
