@@ -44,12 +44,13 @@ also compares pass@k and pass^k, start by start: how likely at least one of k at
 succeeds, and all k of them.
 
 Compare takes runs and files of merit policy measure --out, and compares each with the
-first. For a single run, it compares the trained policy with the policy before training.
+first. It also takes what other tools wrote (docs/interchange.md), with the scores in it:
+trajectories of one group have the same start. For a single run, it compares the trained policy with the policy before training.
 For several runs, it also shows what each cost, and how their configurations differ.
 
 It also reports how often raters preferred each policy to the first, if merit label asked
 them. With --preferences, the files may be files of episodes, of which it reports only that.`,
-		Example: "  merit compare before.json trained.json\n  merit compare before.json trained.json --pass-at 2\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run\n  merit compare old.jsonl new.jsonl --preferences mails.jsonl",
+		Example: "  merit compare before.json trained.json\n  merit compare before.json trained.json --pass-at 2\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run\n  merit compare old.jsonl new.jsonl --preferences mails.jsonl\n  merit compare before.eval after.eval",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && isFile(args[0]) {
 				return console.Usage(cmd, "", "%s takes one run, or two or more runs or files", cmd.CommandPath())
@@ -74,7 +75,7 @@ func (o *compareOptions) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 1 && !slices.ContainsFunc(args, isFile):
 		return o.runs(args, liked)
 	}
-	names, all, err := measured(args)
+	names, all, err := o.measured(args)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (o *compareOptions) runs(args []string, liked map[string]*preference.Result
 		return err
 	}
 	var list []played
-	_, all, apart := measured(args)
+	_, all, apart := o.measured(args)
 	if apart == nil {
 		apart = o.passAt(args, all)
 	}

@@ -23,7 +23,7 @@ import (
 // isFile reports whether path is a file. A measurement is a file; a run is a folder.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && (info.Mode().IsRegular() || measure.IsGiven(path))
 }
 
 // played is a measurement in a comparison, with its difference from the first.
@@ -39,7 +39,7 @@ type played struct {
 
 // measured reads what to compare: measurements, the trained policies of runs, or, for a
 // single run, the policies before and after training.
-func measured(paths []string) (names []string, all []*run.Evaluation, err error) {
+func (o *compareOptions) measured(paths []string) (names []string, all []*run.Evaluation, err error) {
 	if len(paths) == 1 {
 		before, after, err := measure.OfRun(paths[0])
 		if err != nil {
@@ -49,10 +49,21 @@ func measured(paths []string) (names []string, all []*run.Evaluation, err error)
 	}
 	var problems []error
 	for _, path := range paths {
-		e, _, err := measure.Read(path)
+		e, err := o.one(path)
 		names, all, problems = append(names, path), append(all, e), append(problems, err)
 	}
 	return names, all, errors.Join(problems...)
+}
+
+// one reads a measurement, or the scores that another tool stored.
+func (o *compareOptions) one(path string) (*run.Evaluation, error) {
+	if !measure.IsGiven(path) {
+		e, _, err := measure.Read(path)
+		return e, err
+	}
+	e, notes, err := measure.Given(path)
+	o.host.Notes(notes)
+	return e, err
 }
 
 // passAt estimates pass@k of each measurement for the k of --pass-at.
