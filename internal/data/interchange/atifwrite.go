@@ -478,3 +478,27 @@ func atifPart(f fields) bool {
 	}
 	return false
 }
+
+// WithoutTokens returns a value of MetaATIF without token ids: a store of traces removes those
+// of a call with the secrets in it, and would not find these.
+func WithoutTokens(value json.RawMessage) json.RawMessage {
+	switch {
+	case len(value) > 0 && value[0] == '{':
+		f := object(value)
+		for _, name := range slices.Clone(f.names) {
+			if name == "prompt_token_ids" || name == "completion_token_ids" {
+				f.set(name, nil)
+			} else {
+				f.values[name] = WithoutTokens(f.values[name])
+			}
+		}
+		return f.text()
+	case len(value) > 0 && value[0] == '[':
+		all := list(value)
+		for i := range all {
+			all[i] = WithoutTokens(all[i])
+		}
+		return joined(all)
+	}
+	return value
+}

@@ -297,3 +297,17 @@ func modelled(t *testing.T, text []byte) []byte {
 	}
 	return trace.JSON(doc)
 }
+
+// Promise: token ids are in the spans of a trace only, where redaction removes them with a secret.
+func TestTokensOnlyInSpans(t *testing.T) {
+	const doc = `{"schema_version":"ATIF-v1.7","session_id":"s","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"agent","message":"m","metrics":{"cost_usd":0.5,"completion_token_ids":[4711,4712]}}]}`
+	told, err := interchange.ReadATIF([]byte(doc), nil, nil)
+	require.NoError(t, err)
+	require.Contains(t, string(told.Metadata[interchange.MetaATIF]), "4711")
+	traced, err := Trace(told, time.Unix(1, 0).UTC())
+	require.NoError(t, err)
+	require.NotContains(t, string(trace.JSON(traced)), "4711")
+	docs, err := interchange.WriteATIF(traced.Trajectory())
+	require.NoError(t, err)
+	require.Contains(t, string(docs[0].Text), `"cost_usd":0.5`)
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -29,6 +30,9 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 		if name != trace.MetaSpans && name != trace.MetaAgents && name != trace.MetaUsage {
 			out.Metadata[name] = value
 		}
+	}
+	if value := t.Metadata[interchange.MetaATIF]; value != nil {
+		out.Metadata[interchange.MetaATIF] = interchange.WithoutTokens(value)
 	}
 	if len(t.GroundTruth) > 0 {
 		out.Metadata[trace.MetaGroundTruth] = t.GroundTruth
