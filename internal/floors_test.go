@@ -79,7 +79,7 @@ var doors = map[string][]string{
 	"github.com/nats-io/nats.go":     {"internal/fleet/queue"},
 	"github.com/nats-io/nats-server": {"internal/fleet/natsd"},
 	"github.com/nats-io/nkeys":       {"internal/fleet"},
-	"github.com/jackc/pgx":           {"internal/traces/store"},
+	"github.com/lib/pq":              {"internal/traces/store"},
 }
 
 // Promise: an import leads down or along a floor, never up, and third-party modules

@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/lib/pq"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -40,26 +42,25 @@ const connections = 8
 // machines can share. It creates its tables if they do not exist, in a separate
 // schema: merit_traces unless search_path names another. It refuses a schema with
 // tables of another program, or of a newer Merit.
-func openPostgres(ctx context.Context, url string) (*Store, error) {
-	config, err := pgx.ParseConfig(url)
+func openPostgres(ctx context.Context, address string) (*Store, error) {
+	config, err := pq.NewConfig(address)
 	if err != nil {
-		// The driver's error does not contain the password.
+		if errors.As(err, new(*url.Error)) {
+			err = nil // it contains the password
+		}
 		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "store", What: "this is not a valid Postgres URL", Hint: "use postgres://USER:PASSWORD@HOST:PORT/DATABASE", Err: err}
 	}
-	p := config.RuntimeParams
-	p["search_path"] = cmp.Or(p["search_path"], schemaName)
-	p["application_name"] = cmp.Or(p["application_name"], "merit")
-	p["timezone"] = "UTC"
-	if strings.ContainsAny(p["search_path"], ", \"\x00") {
-		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "store", What: fmt.Sprintf("search_path is %.64q, which is not the name of one schema", p["search_path"]), Hint: "set search_path to one schema, without quotes"}
+	schema := cmp.Or(config.Runtime["search_path"], schemaName)
+	if strings.ContainsAny(schema, ", \"\x00") {
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "store", What: fmt.Sprintf("search_path is %.64q, which is not the name of one schema", schema), Hint: "set search_path to one schema, without quotes"}
 	}
-	write, read := stdlib.OpenDB(*config), stdlib.OpenDB(*config)
-	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(connections)
-	read.SetMaxIdleConns(connections)
+	write, read, err := connect(config, schema)
+	if err != nil {
+		return nil, err
+	}
 	return open(ctx, write, read, &dialect{
 		where:      "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database,
-		migrations: []string{"CREATE SCHEMA IF NOT EXISTS " + pgx.Identifier{p["search_path"]}.Sanitize() + ";\n" + postgresSchema, postgresFigures},
+		migrations: []string{"CREATE SCHEMA IF NOT EXISTS " + pq.QuoteIdentifier(schema) + ";\n" + postgresSchema, postgresFigures},
 		lock:       fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lock),
 		numbered:   true, bytes: "BYTEA",
 		// The sum of decimal numbers does not depend on their order.
@@ -69,10 +70,34 @@ func openPostgres(ctx context.Context, url string) (*Store, error) {
 		inString: `CASE WHEN position('\u0000' in x.body)>0 THEN true ELSE EXISTS (SELECT 1 FROM jsonb_path_query(x.body::jsonb,'$.**') v WHERE jsonb_typeof(v)='string' AND v#>>'{}' ILIKE ? ESCAPE '!') END`,
 		view:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		empty: func(ctx context.Context, q querier) (bool, error) {
-			return postgresEmpty(ctx, q, p["search_path"])
+			return postgresEmpty(ctx, q, schema)
 		},
 		fault: postgresFault,
 	})
+}
+
+// connect returns the connections for writing and for reading. As with psql, they are
+// encrypted if the server can do so, unless sslmode says otherwise.
+func connect(config pq.Config, schema string) (write, read *sql.DB, err error) {
+	if config.SSLMode == "" {
+		config.SSLMode = pq.SSLModePrefer
+	}
+	config.Runtime = maps.Clone(config.Runtime)
+	if config.Runtime == nil {
+		config.Runtime = map[string]string{}
+	}
+	config.Runtime["search_path"], config.Runtime["timezone"] = schema, "UTC"
+	config.ApplicationName = cmp.Or(config.ApplicationName, "merit")
+	config.BinaryParameters = true // one round trip for a query
+	connector, err := pq.NewConnectorConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	write, read = sql.OpenDB(connector), sql.OpenDB(connector)
+	write.SetMaxOpenConns(1)
+	read.SetMaxOpenConns(connections)
+	read.SetMaxIdleConns(connections)
+	return write, read, nil
 }
 
 // postgresEmpty reports whether the schema has no tables.
@@ -88,12 +113,11 @@ func postgresEmpty(ctx context.Context, q querier, schema string) (bool, error) 
 
 // postgresFault explains the errors that users are likely to see.
 func postgresFault(err error) *fault.Error {
-	var said *pgconn.PgError
-	var connect *pgconn.ConnectError
-	switch {
-	case errors.As(err, &said):
-		return explainCode(said.Code)
-	case errors.As(err, &connect), errors.Is(err, net.ErrClosed), pgconn.SafeToRetry(err):
+	var network net.Error
+	switch said := pq.As(err); {
+	case said != nil:
+		return explainCode(string(said.Code))
+	case errors.As(err, &network), errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, driver.ErrBadConn):
 		return &fault.Error{Kind: fault.Missing, What: "the server does not answer", Hint: "check that the server is running and that the address is correct", Retry: true}
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestPostgres(t *testing.T) {
 	fresh := func(*testing.T) string { return fmt.Sprintf("%s&search_path=s%d", server, schemas.Add(1)) }
 	contract(t, fresh)
 
-	db, err := sql.Open("pgx", server)
+	db, err := sql.Open("postgres", server)
 	require.NoError(t, err)
 	defer db.Close()
 
