@@ -49,6 +49,8 @@ var layouts = []layout{
 		hint: "its task compares probabilities, so the model generated no answer",
 	},
 	{what: "a conversation in Gemini's format", has: []string{"contents"}, convert: ofGemini},
+	{what: "a row of an OpenAI eval", has: []string{"item", "sample"}, completion: []string{"sample.output_text", "sample.choices.0.message"}, hint: unanswered},
+	{what: "a request that runs an OpenAI grader", has: []string{"item", "model_sample"}, completion: []string{"model_sample"}},
 	{what: "a row with a list of answers", has: []string{"generations"}, lists: []string{"generations"}},
 	{what: "a row with a list of answers", has: []string{"completions"}, lists: []string{"completions"}},
 	{what: "a row with a list of answers", has: []string{"responses"}, lists: []string{"responses"}},

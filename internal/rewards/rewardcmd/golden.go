@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -42,7 +43,11 @@ results to that file instead; review the difference before you keep it.`,
 }
 
 func (o *testOptions) run(cmd *cobra.Command, args []string) error {
-	ctx := cmd.Context()
+	return o.compare(cmd.Context(), o.host.Stdout, args)
+}
+
+// compare compares or writes the golden results, and reports on w.
+func (o *testOptions) compare(ctx context.Context, w io.Writer, args []string) error {
 	n, err := o.named(args)
 	if err != nil {
 		return err
@@ -56,7 +61,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer j.Close()
 	_ = Missed(o.host, false, j.Parts[0].Scorer.Info()) // a warning
-	if err := writeEntry(o.host.Stdout, j.Parts[0].Scorer.Info()); err != nil {
+	if err := writeEntry(w, j.Parts[0].Scorer.Info()); err != nil {
 		return err
 	}
 	var problems []error
@@ -72,7 +77,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	if o.Update {
 		state = "written"
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "results: %d, files: %d, %s\n", count, len(files), state)
+	_, err = fmt.Fprintf(w, "results: %d, files: %d, %s\n", count, len(files), state)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -122,4 +123,25 @@ func writeEntry(w io.Writer, info reward.Info) error {
 func isPython(module string) bool {
 	_, err := os.Stat(filepath.Join(module, "reward.py"))
 	return err == nil || filepath.Ext(module) == ".py"
+}
+
+// staticProblems returns every problem of the module that can be found without running it,
+// with a hint for the language of the module or else of the folder source.
+func staticProblems(module, source string, limits sandbox.Limits) error {
+	x, err := sandbox.Inspect(module, limits)
+	if err != nil {
+		return err
+	}
+	how := guest.AnyLanguage
+	if lang, ok := guest.Made(x); ok {
+		how = lang.Export
+	} else if lang, _, err := guest.Detect(source); err == nil && lang.Script == "" {
+		how = lang.Export
+	}
+	for i, p := range x.Problems {
+		if p.Export != "" {
+			x.Problems[i].Hint = how(p.Export)
+		}
+	}
+	return x.Err()
 }

@@ -16,7 +16,7 @@ import (
 
 // NewCmd returns the reward command with its subcommands and those in more.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
-	verbs := []*cobra.Command{newNewCmd(h), newAddCmd(h), newRemoveCmd(h), newBuildCmd(h), newCheckCmd(h), newRunCmd(h), newTestCmd(h), newBenchCmd(h), newInspectCmd(h)}
+	verbs := []*cobra.Command{newNewCmd(h), newImportCmd(h), newAddCmd(h), newRemoveCmd(h), newBuildCmd(h), newCheckCmd(h), newRunCmd(h), newTestCmd(h), newBenchCmd(h), newInspectCmd(h)}
 	return console.Group("reward", "Create, build, test and publish rewards", append(verbs, more...)...)
 }
 
