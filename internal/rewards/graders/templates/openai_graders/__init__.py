@@ -3,7 +3,8 @@
 ``Row`` is what a grader sees of a row: the sample and the item of its templates.
 ``graded`` runs graders and combines their scores. If the answer lacks what a grader
 reads, such as a field of ``sample.output_json``, that grader's score is 0, with a
-reason. If the data lacks it, or a grader fails, the row has no score.
+reason. If the data lacks it, the row has no valid score, and if a grader raises an
+error, its evaluation has failed.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ def graded(graders, combine, sample, item):
             said = grader(row)
         except AbsentError as e:
             said = 0.0, str(e)
+        except MissingError as e:
+            return EvaluateResult(is_score_valid=False, reason=str(e))
         score, reason = said if isinstance(said, tuple) else (said, "")
         scores[name], metrics[name] = score, MetricResult(score=score, is_score_valid=True, reason=reason)
     score = combine(scores)
