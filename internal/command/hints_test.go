@@ -370,6 +370,7 @@ func TestHintsFitTheCommand(t *testing.T) {
 // show the texts of other packages too, so console/advice.go adds the command to those.
 var aboutCommands = map[string]string{
 	"internal/fleet":             "only commands create keys, servers and workers of a fleet",
+	"internal/rewards/graders":   "a reward names the commands that made it and that score with it",
 	"internal/rewards/packages":  "requirements.txt names the command that wrote it",
 	"internal/traces/trace":      "commands record, score and list traces",
 	"sdk/trace":                  "agents send traces to a collector, which is a command",

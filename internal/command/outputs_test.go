@@ -72,6 +72,7 @@ var others = map[string]string{
 	"merit train --force":                "a switch",
 	"merit train --out":                  "a folder, guarded by core/run, which names --force too",
 	"merit train --tensorboard":          "a folder that event files are added to",
+	"merit reward import --out":          "a new folder",
 	"merit sweep --out":                  "a folder that the same command continues",
 	"merit optimize prompt --out":        "a folder that the same command continues",
 	"merit council --store":              "a store that traces are added to",

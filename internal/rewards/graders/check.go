@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // metrics are those of text_similarity, with the call that computes each.
@@ -47,7 +49,7 @@ func (r *reader) check(g *grader) {
 }
 
 func (r *reader) texts(g *grader) {
-	if json.Unmarshal(g.Input, &g.template) != nil {
+	if strictjson.Unmarshal(g.Input, &g.template) != nil {
 		r.problem(under(g.at, "input"), "", "it must be a text, with templates such as {{sample.output_text}}")
 	}
 	r.templates(under(g.at, "input"), g.template)
@@ -61,7 +63,7 @@ func (r *reader) model(g *grader) {
 		Content json.RawMessage `json:"content"`
 	}
 	at := under(g.at, "input")
-	if json.Unmarshal(g.Input, &list) != nil || len(list) == 0 {
+	if strictjson.Unmarshal(g.Input, &list) != nil || len(list) == 0 {
 		r.problem(at, "", "it must be a list of messages with role and content")
 	}
 	for i, m := range list {
@@ -99,18 +101,18 @@ func (r *reader) labels(g *grader) {
 // content returns the text of a message, whose content is a text, a part, or a list of either.
 func (r *reader) content(at string, content json.RawMessage) string {
 	var text string
-	if json.Unmarshal(content, &text) == nil {
+	if strictjson.Unmarshal(content, &text) == nil {
 		return text
 	}
 	var part struct{ Type, Text string }
-	if json.Unmarshal(content, &part) == nil {
+	if strictjson.Unmarshal(content, &part) == nil {
 		if part.Type != "input_text" && part.Type != "output_text" {
 			r.problem(at, "describe it in words, or remove the part", "a part of type %q cannot be imported: questions to a model are text", part.Type)
 		}
 		return part.Text
 	}
 	var parts []json.RawMessage
-	if json.Unmarshal(content, &parts) != nil || len(parts) == 0 {
+	if strictjson.Unmarshal(content, &parts) != nil || len(parts) == 0 {
 		r.problem(at, "", "it must be a text, or a list of parts")
 	}
 	var all []string

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // fixtures returns what the reward is tried on, by its name in the folder fixtures: the row of
@@ -29,7 +31,7 @@ func fixtures(f *found) map[string][]byte {
 	}
 	if f.sample != nil {
 		var item any
-		_ = json.Unmarshal(f.item, &item) // the file is valid
+		_ = strictjson.Unmarshal(f.item, &item) // the file is valid
 		row("request", item, map[string]any{"role": "assistant", "content": *f.sample})
 	}
 	item, answer := example(f)
@@ -47,7 +49,7 @@ func fixtures(f *found) map[string][]byte {
 }
 
 func decoded(text json.RawMessage) (item map[string]any, ok bool) {
-	return item, json.Unmarshal(text, &item) == nil && item != nil
+	return item, strictjson.Unmarshal(text, &item) == nil && item != nil
 }
 
 // example returns an item with a value for every variable of the templates, and an answer that
@@ -147,7 +149,7 @@ func variables(text string) (all []variableOf) {
 }
 
 // placed puts value at a path into *into, making objects and lists on the way, unless something
-// is there; it returns the text that is there.
+// is there; it returns the text at the path.
 func placed(into *any, steps []string, value string) string {
 	if len(steps) == 0 {
 		if *into == nil {

@@ -21,7 +21,7 @@ var refusedPackages = map[string]string{
 	"skbio": "compute what needs it before, and pass it as a column", "ast_grep_py": "use Python's ast, or a parser such as lark",
 }
 
-// importing matches the statements that import, on lines of their own.
+// importing matches the statements that import, that begin a line.
 var importing = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import\b|import[ \t]+([\w., \t]+))`)
 
 // imports returns the modules that a source imports, without their submodules, in order.

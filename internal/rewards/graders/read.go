@@ -115,7 +115,7 @@ func (r *reader) read(text []byte) *found {
 			} `json:"reinforcement"`
 		} `json:"method"`
 	}
-	if err := strictjson.Unmarshal(text, &all); err != nil {
+	if err := strictstrictjson.Unmarshal(text, &all); err != nil {
 		r.problem("", "the file is one JSON object: a grader, a request that runs one, a fine-tuning job or an eval", "%s", err)
 		return nil
 	}
@@ -198,7 +198,7 @@ func (r *reader) several(at string, text []byte, refused string) (all []*grader)
 		}
 		for _, m := range members {
 			var key string
-			_ = json.Unmarshal(text[m.KeyStart:m.KeyEnd], &key) // the text is valid
+			_ = strictjson.Unmarshal(text[m.KeyStart:m.KeyEnd], &key) // the text is valid
 			add(key, under(at, key), text[m.ValueStart:m.End])
 		}
 	case '[':
@@ -225,7 +225,7 @@ func (r *reader) grader(at string, text []byte) *grader {
 	var typed struct {
 		Type string `json:"type"`
 	}
-	if err := strictjson.Unmarshal(text, &typed); err != nil {
+	if err := strictstrictjson.Unmarshal(text, &typed); err != nil {
 		r.problem(at, "", "%s", err)
 		return nil
 	}
@@ -238,7 +238,7 @@ func (r *reader) grader(at string, text []byte) *grader {
 	before := len(r.problems)
 	for _, m := range jsonspan.Members(nil, text) {
 		var key string
-		_ = json.Unmarshal(text[m.KeyStart:m.KeyEnd], &key) // the text is valid
+		_ = strictjson.Unmarshal(text[m.KeyStart:m.KeyEnd], &key) // the text is valid
 		if !slices.Contains(always, key) && !slices.Contains(has.needs, key) && !slices.Contains(has.may, key) {
 			r.problem(under(at, key), "remove it, or correct its name; the fields are "+strings.Join(append(has.needs[:len(has.needs):len(has.needs)], has.may...), ", "), "%s is not a field of a %s grader", key, typed.Type)
 		}

@@ -32,7 +32,7 @@ func newImportCmd(h *console.Host) *cobra.Command {
 		Long: "Make a reward in Python, with tests, of an OpenAI grader: string_check, text_similarity, score_model,\n" +
 			"label_model, python or multi. The file is the grader, the body of a request that runs or validates it,\n" +
 			"a reinforcement fine-tuning job, or an eval with testing_criteria.",
-		Example: "  merit reward import grader.json\n  merit reward import job.json --out contacts",
+		Example: "  merit reward import contacts.json --out again\n  merit reward import job.json",
 		Args:    console.Exactly("GRADER.json"),
 		RunE:    o.run,
 	})
