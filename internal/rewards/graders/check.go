@@ -104,7 +104,10 @@ func (r *reader) content(at string, content json.RawMessage) string {
 	if strictjson.Unmarshal(content, &text) == nil {
 		return text
 	}
-	var part struct{ Type, Text string }
+	var part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
 	if strictjson.Unmarshal(content, &part) == nil {
 		if part.Type != "input_text" && part.Type != "output_text" {
 			r.problem(at, "describe it in words, or remove the part", "a part of type %q cannot be imported: questions to a model are text", part.Type)

@@ -115,7 +115,7 @@ func (r *reader) read(text []byte) *found {
 			} `json:"reinforcement"`
 		} `json:"method"`
 	}
-	if err := strictstrictjson.Unmarshal(text, &all); err != nil {
+	if err := strictjson.Unmarshal(text, &all); err != nil {
 		r.problem("", "the file is one JSON object: a grader, a request that runs one, a fine-tuning job or an eval", "%s", err)
 		return nil
 	}
@@ -225,7 +225,7 @@ func (r *reader) grader(at string, text []byte) *grader {
 	var typed struct {
 		Type string `json:"type"`
 	}
-	if err := strictstrictjson.Unmarshal(text, &typed); err != nil {
+	if err := strictjson.Unmarshal(text, &typed); err != nil {
 		r.problem(at, "", "%s", err)
 		return nil
 	}

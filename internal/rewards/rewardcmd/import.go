@@ -2,7 +2,6 @@ package rewardcmd
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/rewards/graders"
@@ -88,7 +88,7 @@ func tried(folder string) (string, error) {
 	t := terminal.Table{Head: []string{"fixture", "outcome", "score", "reason"}}
 	for line := range bytes.Lines(text) {
 		var g golden
-		if err := json.Unmarshal(line, &g); err != nil {
+		if err := strictjson.Unmarshal(line, &g); err != nil {
 			return "", err
 		}
 		score := ""

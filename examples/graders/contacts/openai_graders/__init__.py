@@ -35,7 +35,7 @@ class Row:
         self.sample, self.item = sample, inner if isinstance(inner, dict) else item
 
     def text(self, template):
-        """The template with its variables replaced: texts as they are, other values as JSON."""
+        """The template with its variables replaced: texts unchanged, other values as JSON."""
         return TEMPLATE.sub(lambda found: shown(self.value(found[1], found[2])), template)
 
     def value(self, namespace, path):
