@@ -126,7 +126,7 @@ class EnvironmentServer:
 
     def _start(self) -> str:
         # The shell ends the server when its own input ends: with this process, however it ends.
-        command = ["sh", "-c", 'exec 3<&0; "$@" 3<&- & read -r _ <&3; kill $! && wait $!', "sh", _binary.find(), *self._arguments]
+        command = ["sh", "-c", 'exec 3<&0; "$@" 3<&- & exec >&-; read -r _ <&3; kill $! 2>&-; wait $!', "sh", _binary.find(), *self._arguments]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
