@@ -1,6 +1,7 @@
 """TRL's GRPOTrainer, as published, with Merit's environments as environment_factory: real steps, real tool calls, a scripted model."""
 
 import json
+import socket
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 from trl.chat_template_utils import qwen3_chat_template
 
-from merit_rl.environments import EnvironmentServer, RefusedAction, trl_factory
+from merit_rl.environments import EnvironmentServer, RefusedAction, Session, trl_factory
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,12 @@ def call(name, **arguments):
     return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
 
 
+def said_before(text):
+    """How many calls are behind the prompt, the prompt, and the calls."""
+    prompt, _, played = text.rpartition("<|im_start|>user\n")[2].partition("<|im_start|>assistant\n")
+    return text.count("<tool_response>\n"), prompt, played
+
+
 def trained(tmp_path, qwen, server, say, rows, steps=2, **more):
     args = GRPOConfig(
         output_dir=str(tmp_path),
@@ -95,28 +102,27 @@ def trained(tmp_path, qwen, server, say, rows, steps=2, **more):
 
 def test_named_actions(qwen, sokoban, tmp_path):
     """Promise: an environment with named actions trains: the members of a group see one start, act by tool calls, and differ in reward."""
-    seen = {}
+    seen = []
 
     def say(member, text):
-        turns = text.count("<tool_call>\n")
+        turns, _, played = said_before(text)
         if turns == 0:
-            seen.setdefault(member, []).append(text)
-        moves = ["left", "left", "down", "right"] if member % 2 else ["fly"]
+            seen.append(text)
+            return call("act", action="fly" if member % 2 else "left")
+        moves = ["fly"] if "fly" in played else ["left", "left", "down", "right"]
         return call("act", action=moves[turns]) if turns < len(moves) else "done"
 
     trainer, moved = trained(tmp_path, qwen, sokoban, say, sokoban.tasks(8), max_tool_calling_iterations=6)
     assert trainer.state.global_step == 2
     rewards, completions = trainer.kept[0]
-    assert len({texts[0] for texts in seen.values()}) == 1, "a group has one start"
-    assert len({texts[0] for texts in seen.values()} | {texts[1] for texts in seen.values()}) == 2, "another row has another"
-    assert "You play Sokoban" in seen[0][0] and '"enum": ["up", "down", "left", "right"]' in seen[0][0]
-    tool = [m for m in completions[0] if m["role"] == "tool"]
-    assert "is not an action" in tool[0]["content"]
-    assert "@" in [m for m in completions[1] if m["role"] == "tool"][0]["content"]
+    assert len(seen) == 8 and len(set(seen[:4])) == len(set(seen[4:])) == 1, "a group has one start"
+    assert seen[0] != seen[4], "another row has another"
+    assert "You play Sokoban" in seen[0] and '"enum": ["up", "down", "left", "right"]' in seen[0]
+    tools = [[m["content"] for m in c if m["role"] == "tool"] for c in completions]
+    assert [len(t) for t in tools] == [4, 1, 4, 1]
+    assert "@" in tools[0][0] and "is not an action" in tools[1][0]
     log = trainer.state.log_history[0]
-    assert log["tools/call_frequency"] > 1 and "rewards/Environment/mean" in log
-    with sokoban.session() as session:
-        session.reset(int(0))
+    assert log["tools/call_frequency"] == 2.5 and log["tools/failure_frequency"] == 0.2 and "rewards/Environment/mean" in log
     assert rewards.shape == (4, 1) and not torch.isnan(rewards).any()
 
 
@@ -125,7 +131,7 @@ def test_tools(qwen, toolbox, tmp_path):
     offered = []
 
     def say(member, text):
-        turns = text.count("<tool_call>\n")
+        turns, _, _ = said_before(text)
         offered.append(text)
         if turns == 0:
             return call("add_note", title="Lunch") if member == 0 else call("find_note", title="Lunch")
@@ -139,32 +145,25 @@ def test_tools(qwen, toolbox, tmp_path):
     assert "create_event" in offered[0] and "Write an empty note" in offered[0]
 
 
-def test_a_failed_environment_has_no_reward(qwen, tmp_path):
+def test_a_failed_environment_has_no_reward(qwen, sokoban, tmp_path, monkeypatch):
     """Promise: where the environment fails, TRL has NaN and not 0, and the other members keep theirs."""
-    with EnvironmentServer("sokoban", slots=8) as server:
+    answered = Session._asked
 
-        def say(member, text):
-            if member == 1 and "<tool_response>" not in text and "<tool_call>\n" not in text:
-                trainers[0].environments[1]._session._socket._socket.shutdown(2)
-            return call("act", action="up") if "<tool_call>\n" not in text else "done"
+    def failing(self, message):
+        if message["data"].get("action") == "down":
+            self._socket._socket.shutdown(socket.SHUT_RDWR)
+        return answered(self, message)
 
-        trainers = []
+    monkeypatch.setattr(Session, "_asked", failing)
 
-        class Kept(Scripted):
-            def __init__(self, *args, **more):
-                super().__init__(*args, **more)
-                trainers.append(self)
+    def say(member, text):
+        turns, _, _ = said_before(text)
+        return call("act", action="down" if member == 1 else "up") if turns == 0 else "done"
 
-        global Scripted_
-        args = dict(steps=1)
-        rows = server.tasks(1) * 4
-        original, globals()["Scripted"] = Scripted, Kept
-        try:
-            trainer, _ = trained(tmp_path, qwen, server, say, rows, **args)
-        finally:
-            globals()["Scripted"] = original
-        [(rewards, _)] = trainer.kept
-        assert torch.isnan(rewards[1, 0]) and not torch.isnan(rewards[[0, 2, 3], 0]).any()
+    trainer, _ = trained(tmp_path, qwen, sokoban, say, sokoban.tasks(4), steps=1)
+    [(rewards, completions)] = trainer.kept
+    assert torch.isnan(rewards[1, 0]) and not torch.isnan(rewards[[0, 2, 3], 0]).any()
+    assert "server has failed" in completions[1][1]["content"]
 
 
 def test_rows_need_a_seed(sokoban):

@@ -1,0 +1,3 @@
+from merit_rl.slime import function
+
+custom_rm = function("reward.py")
