@@ -18,6 +18,8 @@
 //     (the server), server_utils.py and responses_api_agents/simple_agent/
 //     app.py (the client), openai_utils.py and responses_converter.py (items of
 //     OpenAI's Responses API, and how they become a conversation)
+//   - SandboxFusion, main of 2026-07-14: sandbox/server/sandbox_api.py (the server) and
+//     sandbox/runners/types.py; verl 0.9.1: utils/reward_score/sandbox_fusion/utils.py (a client)
 package shape
 
 import (
@@ -34,13 +36,14 @@ type Peer string
 
 // All peers.
 const (
-	EvalProtocol Peer = "eval-protocol"
-	OpenRLHF     Peer = "OpenRLHF"
-	NeMoGym      Peer = "NeMo Gym"
+	EvalProtocol  Peer = "eval-protocol"
+	OpenRLHF      Peer = "OpenRLHF"
+	NeMoGym       Peer = "NeMo Gym"
+	SandboxFusion Peer = "SandboxFusion"
 )
 
 // Peers lists all peers.
-var Peers = []Peer{EvalProtocol, OpenRLHF, NeMoGym}
+var Peers = []Peer{EvalProtocol, OpenRLHF, NeMoGym, SandboxFusion}
 
 // Verb returns the last part of the path that the peer calls.
 func (p Peer) Verb() string {
@@ -49,6 +52,8 @@ func (p Peer) Verb() string {
 		return "evaluate"
 	case OpenRLHF:
 		return "get_reward"
+	case SandboxFusion:
+		return "run_code"
 	}
 	return "verify"
 }
@@ -95,6 +100,8 @@ func Decode(p Peer, body []byte, o Options) (*Request, error) {
 			rows = d.openRLHF(top)
 		case NeMoGym:
 			rows, r.row = d.nemoGym(top), top
+		case SandboxFusion:
+			rows = d.runCode(top)
 		}
 	}
 	for _, m := range rows {
@@ -120,6 +127,9 @@ func (r *Request) Answer(results []scoring.Result, on OnUnscored) (body []byte, 
 	if len(results) != len(r.Trajectories) {
 		return nil, 0, &fault.Error{Boundary: fault.Data, Kind: fault.Internal,
 			What: fmt.Sprintf("%d results for %d trajectories", len(results), len(r.Trajectories))}
+	}
+	if r.Peer == SandboxFusion { // which has answers for everything
+		return ran(results[0])
 	}
 	scores := make([]*float64, len(results))
 	for i, x := range results {
