@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bodies are requests in the three formats.
+// bodies are requests in the formats of tools that take a score.
 func bodies(said string) map[shape.Peer]string {
 	return map[shape.Peer]string{
 		shape.EvalProtocol: fmt.Sprintf(`{"messages":[{"role":"assistant","content":%q}],"ground_truth":"x","kwargs":{}}`, said),
@@ -76,10 +76,28 @@ func TestPeersUnscored(t *testing.T) {
 		}
 		_, text := h.do(t, "GET", "/metrics", "")
 		policy := map[int]string{200: "number", 422: "error"}[c.status]
-		for _, p := range shape.Peers {
+		for p := range bodies("") {
 			require.Contains(t, text, fmt.Sprintf("merit_unscored_answered_total{policy=%q,shape=%q,tenant=\"local\"} 1", policy, p))
 		}
 	}
+}
+
+// Promise: a request to run code goes to the reward in the path or the default one. A reward that
+// does not run code, and one that fails, are errors of the sandbox, and never an output.
+func TestRunCode(t *testing.T) {
+	h := newFixture(t, func(o *serve.Options) { o.DefaultReward = "length" })
+	for _, c := range [][3]string{
+		{"/run_code", "print(1)", `"status":"SandboxError","message":"the reward reports no stdout, stderr and verdict`},
+		{"/v1/rewards/length/run_code", "print(1)", `"run_result":null`},
+		{"/v1/rewards/length/run_code", "trap", `"status":"SandboxError","message":"trap: unreachable"`},
+	} {
+		resp, text := h.do(t, "POST", c[0], fmt.Sprintf(`{"code":%q,"language":"python","stdin":null,"files":{},"fetch_files":[]}`, c[1]))
+		require.Equal(t, http.StatusOK, resp.StatusCode, text)
+		require.Contains(t, text, c[2])
+	}
+	resp, text := h.do(t, "POST", "/run_code", `{"code":"1","language":"python","files":{"a":"eA=="}}`)
+	require.Equal(t, http.StatusUnprocessableEntity, resp.StatusCode)
+	require.Contains(t, text, "programs have no files")
 }
 
 // Promise: every invalid request of another tool gets a status that its client does not retry

@@ -75,3 +75,21 @@ func FuzzOnUnscored(f *testing.F) {
 		require.Equal(t, o.String(), again.String())
 	})
 }
+
+// Promise: no request to run code makes the decoder panic, and what it takes becomes one trajectory.
+func FuzzRunCode(f *testing.F) {
+	f.Add(`{"code":"print(1)","language":"python","stdin":"\ud800","run_timeout":1e3,"files":{}}`)
+	f.Add(`{"code":"","language":"","files":null,"fetch_files":["a"]}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		r, err := shape.Decode(shape.SandboxFusion, []byte(body), shape.Options{})
+		if err != nil {
+			require.NotNil(t, fault.As(err))
+			return
+		}
+		require.Len(t, r.Trajectories, 1)
+		require.NoError(t, r.Trajectories[0].Check())
+		answer, _, err := r.Answer(results(1, 1, ""), shape.OnUnscored{})
+		require.NoError(t, err)
+		require.True(t, json.Valid(answer))
+	})
+}

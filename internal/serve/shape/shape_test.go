@@ -243,3 +243,39 @@ func TestFailuresOfNeMoGym(t *testing.T) {
 		require.NotContains(t, string(got), "_ng_failure")
 	}
 }
+
+// Promise: a verdict of a program becomes SandboxFusion's status, which its clients tell apart: an
+// exit, a limit of time, a kill and a failure of the sandbox itself.
+func TestRan(t *testing.T) {
+	r, err := shape.Decode(shape.SandboxFusion, []byte(`{"code":"print(1)","language":"python","run_timeout":2}`), shape.Options{})
+	require.NoError(t, err)
+	metric := func(name, text string, score float64) rl.Metric {
+		return rl.Metric{Name: name, Score: score, IsScoreValid: true, Reason: text}
+	}
+	ran := func(verdict string, more ...rl.Metric) scoring.Result {
+		score := 0.0
+		return scoring.Result{Outcome: reward.Scored, Score: &score, Metrics: append(rl.Metrics{metric("stdout", `"1\u0007\n"`, 3), metric("stderr", `"e"`, 1), metric("verdict", `"`+verdict+`"`, 1)}, more...)}
+	}
+	for _, c := range []struct {
+		result scoring.Result
+		want   string
+	}{
+		{ran("passed", metric("return_code", "", 0)), `{"status":"Success","run_result":{"status":"Finished","execution_time":null,"return_code":0,"stdout":"1\u0007\n","stderr":"e"}}`},
+		{ran("passed", metric("return_code", "", 3)), `{"status":"Failed","run_result":{"status":"Finished","execution_time":null,"return_code":3,"stdout":"1\u0007\n","stderr":"e"}}`},
+		{ran("out_of_fuel"), `{"status":"Failed","run_result":{"status":"TimeLimitExceeded","execution_time":null,"return_code":null,"stdout":"1\u0007\n","stderr":"e"}}`},
+		{ran("crashed"), `{"status":"Failed","run_result":{"status":"Finished","execution_time":null,"return_code":137,"stdout":"1\u0007\n","stderr":"e"}}`},
+		{scoring.Result{Outcome: reward.OutOfFuel, Reason: "used up"}, `{"status":"Failed","run_result":{"status":"TimeLimitExceeded","execution_time":null,"return_code":null,"stdout":"","stderr":"used up"}}`},
+		{scoring.Result{Outcome: reward.GuestError, Reason: "why"}, `{"status":"SandboxError","message":"guest_error: why","run_result":null}`},
+	} {
+		text, _, err := r.Answer([]scoring.Result{c.result}, shape.OnUnscored{})
+		require.NoError(t, err)
+		var got, want map[string]any
+		require.NoError(t, json.Unmarshal(text, &got))
+		require.NoError(t, json.Unmarshal([]byte(c.want), &want))
+		full := map[string]any{"message": "", "compile_result": nil, "executor_pod_name": nil, "files": map[string]any{}}
+		for k, v := range want {
+			full[k] = v
+		}
+		require.Equal(t, full, got)
+	}
+}
