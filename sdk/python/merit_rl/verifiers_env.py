@@ -6,8 +6,7 @@
     def load_environment(**options):
         return environment(EnvironmentServer("sokoban", options=options), tasks=100)
 
-verifiers 0.4 needs nothing of this file: its taskset ``openenv`` plays ``merit serve env`` by
-``base_url``.
+:mod:`merit_rl.verifiers_v1` is the same for verifiers 0.4.
 """
 
 from __future__ import annotations

@@ -1,0 +1,3 @@
+from merit_rl.verifiers_v1 import MeritEnv, MeritTaskset
+
+__all__ = ["MeritEnv", "MeritTaskset"]
