@@ -58,6 +58,7 @@ func everyRoute() []asked {
 var peerBodies = map[string]string{
 	"evaluate":   `{"messages":[{"role":"assistant","content":"four"}]}`,
 	"get_reward": `{"query":["q"],"prompts":["q"],"labels":["x"]}`,
+	"run_code":   `{"code":"print(1)","language":"python"}`,
 	"verify":     `{"responses_create_params":{"input":[]},"response":{"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"four"}]}]}}`,
 }
 

@@ -9,7 +9,7 @@ In a file of your own, two lines::
 slime calls it with one sample, with the samples of a group (``--group-rm``), or with those
 of an evaluation. The label is the ground truth, and the entries of the sample's metadata
 are columns, as is the metadata itself. The conversation is the prompt and the response. A
-response that ended at the limit of tokens (``truncated``) is scored as it is.
+response that ended at the limit of tokens (``truncated``) is scored like any other.
 
 slime has no value for a missing score: it makes a tensor of all rewards. So a reward
 without a score raises :class:`merit_rl.Halt`, or is the number chosen by ``on_unscored``.
