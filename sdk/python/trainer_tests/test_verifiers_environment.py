@@ -30,7 +30,7 @@ def call(name, **arguments):
 
 
 def played(env, say, n=2):
-    return asyncio.run(env.evaluate(client(say), "m", num_examples=n, rollouts_per_example=1, max_concurrent=4))
+    return asyncio.run(env.evaluate(client(say), "m", num_examples=n, rollouts_per_example=1, max_concurrent=4))["outputs"]
 
 
 def test_text_and_named_actions():
@@ -46,7 +46,7 @@ def test_text_and_named_actions():
             return "fly" if len(body["messages"]) <= 2 else "right"
 
         found = played(env, say, 3)
-        assert len(found["reward"]) == 3 and all(r is not None for r in found["reward"])
+        assert len(found) == 3 and all(o["reward"] is not None and o["error"] is None for o in found)
         assert any("is not an action" in s for s in seen)
 
 
@@ -60,8 +60,8 @@ def test_tools():
             return call("add_note", title="Lunch") if body["messages"][-1]["role"] == "user" else call("finish")
 
         found = played(env, say, 1)
-        assert found["reward"] == [1.0]
-        roles = [m["role"] for m in found["completion"][0]]
+        assert [o["reward"] for o in found] == [1.0]
+        roles = [m["role"] for m in found[0]["completion"]]
         assert roles == ["assistant", "tool", "assistant", "tool"]
 
 
