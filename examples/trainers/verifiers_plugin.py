@@ -1,0 +1,3 @@
+import merit_plugin.verifiers
+
+merit_plugin.verifiers.serve("wordle")
