@@ -236,3 +236,6 @@ func (w *World) Chmod(fd, ptr, size uint32, mode uint16) uint64 {
 	w.Table.Disk.Chmod(n, mode)
 	return errnoSuccess
 }
+
+// Fault is the errno for an address outside of the memory.
+const Fault = errnoFault
