@@ -58,7 +58,7 @@ search:
 		}
 		pi := at(v, before)
 		pj := pi - before
-		for i > pi && j > pj && !(i == pi+1 && j == pj || i == pi && j == pj+1) && i > max(pi, 0) && j > max(pj, 0) && same(x[i-1], y[j-1]) {
+		for i > pi && j > pj {
 			i--
 			j--
 		}
