@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"unsafe"
 )
 
@@ -18,6 +19,8 @@ type request struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
+	// List asks for the names of the commands, one a line, on standard output.
+	List bool `json:"list"`
 }
 
 // run runs a command and returns its exit status.
@@ -29,6 +32,12 @@ func run() int32 {
 	var r request
 	if err := json.Unmarshal(data, &r); err != nil {
 		return 125
+	}
+	if r.List {
+		for _, name := range names() {
+			os.Stdout.WriteString(name + "\n")
+		}
+		return 0
 	}
 	return int32(start(r))
 }

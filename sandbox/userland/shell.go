@@ -102,7 +102,7 @@ func (c *call) brought(name string, args []string) int {
 	case "[", "test", "printf", "echo", "true", "false", "pwd", "kill":
 		return c.builtin(name, args)
 	}
-	if u := utilities()[name]; u != nil {
+	if u := utilities[name]; u != nil {
 		return invoke(u, c)
 	}
 	return c.spawn(name, args)
@@ -405,7 +405,7 @@ func (l *lent) close() {
 // names returns the commands that the userland brings, for the host to lay out.
 func names() []string {
 	list := []string{"bash", "sh", "dash", "[", "test", "printf", "echo", "true", "false", "pwd", "kill"}
-	for name := range utilities() {
+	for name := range utilities {
 		list = append(list, name)
 	}
 	slices.Sort(list)

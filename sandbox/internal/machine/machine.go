@@ -1,0 +1,329 @@
+// Package machine runs commands on machines without a container: a machine is a file system in
+// memory, a clock and random numbers, and its programs are WebAssembly instances that work on
+// it. The shell and the core utilities are one module, the userland, whose state after the
+// start is kept, so that a command begins in microseconds.
+package machine
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
+)
+
+// Limits bound a command and the machine that it runs on.
+type Limits struct {
+	Disk   disk.Limits
+	Fuel   uint64
+	Memory uint64 // bytes of each program's instance
+	Depth  uint64 // of nested calls in an instance
+	Nested int    // of programs that run programs
+	Output int    // bytes of standard output and of standard error
+	Wall   time.Duration
+}
+
+// DefaultLimits returns the limits of a command of an agent.
+func DefaultLimits() Limits {
+	return Limits{
+		Disk: disk.Limits{Bytes: 512 << 20, Files: 100_000, Depth: 200},
+		Fuel: 100_000_000_000, Memory: 256 << 20, Depth: 200_000, Nested: 8, Output: 4 << 20, Wall: 10 * time.Minute,
+	}
+}
+
+// Userland is the compiled module of the shell and the utilities. It is safe for concurrent use.
+type Userland struct {
+	limits  Limits
+	program *engine.Program
+	born    *engine.State
+	names   []string
+
+	mu   sync.Mutex
+	idle []*engine.Instance
+}
+
+// Load compiles the module of the userland, and starts it once.
+func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits) (*Userland, error) {
+	gate := fuel.DefaultLimits()
+	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = int(l.Memory>>16), 20_000, 64<<20, 4_000_000
+	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
+	program, err := e.Compile(ctx, module, fuel.Options{Limits: gate}, func(*fuel.Info) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	program.Process.Args = []string{"userland"}
+	u := &Userland{limits: l, program: program}
+	if err := u.start(ctx); err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
+}
+
+// start starts one instance, keeps its state and learns the names of the commands.
+func (u *Userland) start(ctx context.Context) error {
+	i, err := u.program.Instantiate(ctx, u.limits.Memory)
+	if err != nil {
+		return err
+	}
+	empty := disk.New(u.limits.Disk, epoch, 1)
+	i.Attach(engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}))
+	i.Begin(ctx, u.budget())
+	_, stop := i.Call(i.Func("_initialize"))
+	if _, late := i.End(); late != nil {
+		stop = late
+	}
+	if stop == nil {
+		u.born, err = i.Snapshot()
+	}
+	if stop != nil || err != nil {
+		i.Close()
+		return errors.Join(stop, err)
+	}
+	u.put(i)
+	m := &Machine{userland: u, disk: empty}
+	r := m.run(ctx, request{List: true})
+	u.names = strings.Fields(string(r.Output))
+	return r.Err
+}
+
+func (u *Userland) budget() engine.Budget {
+	return engine.Budget{Fuel: u.limits.Fuel, Depth: u.limits.Depth, Wall: u.limits.Wall}
+}
+
+// Close frees the userland; no machine may run.
+func (u *Userland) Close() {
+	for _, i := range u.idle {
+		i.Close()
+	}
+	if u.born != nil {
+		u.born.Close()
+	}
+	u.program.Close(context.Background())
+}
+
+// get returns an instance in the state after the start.
+func (u *Userland) get(ctx context.Context) (*engine.Instance, error) {
+	u.mu.Lock()
+	if n := len(u.idle); n > 0 {
+		i := u.idle[n-1]
+		u.idle = u.idle[:n-1]
+		u.mu.Unlock()
+		return i, nil
+	}
+	u.mu.Unlock()
+	i, err := u.program.Instantiate(ctx, u.limits.Memory)
+	if err == nil {
+		if err = i.Adopt(u.born); err != nil {
+			i.Close()
+		}
+	}
+	return i, err
+}
+
+// put takes an instance back.
+func (u *Userland) put(i *engine.Instance) {
+	i.Host = nil
+	i.Attach(nil)
+	if err := i.Restore(); err != nil {
+		i.Close()
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.idle = append(u.idle, i)
+}
+
+const epoch = 1_767_225_600_000_000_000 // 2026-01-01, ns
+
+// Machine is one machine between two commands. It is not safe for concurrent use.
+type Machine struct {
+	userland *Userland
+	disk     *disk.Disk
+}
+
+// Fork returns a machine in the same state; both share what they do not change.
+func (m *Machine) Fork() *Machine { return &Machine{m.userland, m.disk.Fork()} }
+
+// Disk returns the file system of the machine.
+func (m *Machine) Disk() *disk.Disk { return m.disk }
+
+// Command is what a machine should run.
+type Command struct {
+	Args  []string
+	Env   []string // NAME=value
+	Dir   string   // absolute
+	Input []byte
+}
+
+// Result is how a command ended.
+type Result struct {
+	Status   int // the exit status
+	Output   []byte
+	Errors   []byte // standard error
+	Fuel     uint64
+	Err      error // why the command did not end by itself: Stop says what stopped it
+	Stop     *engine.Stop
+	NoMemory bool
+}
+
+// ErrOutput stops a command that writes more than Limits.Output.
+var ErrOutput = errors.New("the command wrote more than the limit of its output")
+
+// Run runs a command to its end.
+func (m *Machine) Run(ctx context.Context, c Command) Result {
+	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir, input: c.Input})
+}
+
+// request is what the userland reads.
+type request struct {
+	Args  []string `json:"args"`
+	Env   []string `json:"env"`
+	Dir   string   `json:"dir"`
+	List  bool     `json:"list,omitempty"`
+	input []byte
+}
+
+func (m *Machine) run(ctx context.Context, q request) (r Result) {
+	i, err := m.userland.get(ctx)
+	if err != nil {
+		return Result{Err: err}
+	}
+	out, errs := &sink{most: m.userland.limits.Output}, &sink{most: m.userland.limits.Output}
+	standard := [3]*engine.Open{engine.OpenStream(&source{q.input}), engine.OpenStream(out), engine.OpenStream(errs)}
+	table := engine.NewTable(m.disk, standard)
+	text, err := json.Marshal(q)
+	if err != nil {
+		return Result{Err: err}
+	}
+	i.Host = &process{machine: m, request: text, table: table, ctx: ctx}
+	i.Attach(table)
+	i.Begin(ctx, m.userland.budget())
+	status, stop := i.Call(i.Func("run"))
+	used, late := i.End()
+	if late != nil {
+		stop = late
+	}
+	r = Result{Status: int(int32(status)), Output: out.data, Errors: errs.data, Fuel: used, NoMemory: i.MemoryDenied()}
+	if stop != nil {
+		r.Stop, r.Err = stop, stop
+		if stop.Kind == engine.Exited {
+			r.Stop, r.Err, r.Status = nil, nil, int(stop.Code)
+		}
+	}
+	table.CloseAll()
+	m.userland.put(i)
+	return r
+}
+
+// source is standard input.
+type source struct{ data []byte }
+
+func (s *source) Read(p []byte) int {
+	n := copy(p, s.data)
+	s.data = s.data[n:]
+	return n
+}
+
+func (*source) Write(p []byte) error { return nil }
+
+// sink collects what a command writes.
+type sink struct {
+	data []byte
+	most int
+}
+
+func (*sink) Read([]byte) int { return 0 }
+
+func (s *sink) Write(p []byte) error {
+	if len(s.data)+len(p) > s.most {
+		s.data = append(s.data, p[:s.most-len(s.data)]...)
+		return ErrOutput
+	}
+	s.data = append(s.data, p...)
+	return nil
+}
+
+func silent() *engine.Open { return engine.OpenStream(&sink{most: 1 << 20}) }
+
+// process is one process of a machine, as its instance sees the host.
+type process struct {
+	machine *Machine
+	request []byte
+	table   *engine.Table
+	ctx     context.Context
+	depth   int
+}
+
+// Request implements engine.Machine.
+func (p *process) Request() []byte { return p.request }
+
+// Spawn implements engine.Machine.
+func (p *process) Spawn(_ *engine.Instance, request []byte, _ [3]uint32) []byte {
+	return binary.LittleEndian.AppendUint32(nil, 127)
+}
+
+var _ engine.Machine = (*process)(nil)
+
+// New returns a machine with the folders of Linux and the commands of the userland.
+func (u *Userland) New() (*Machine, error) {
+	d := disk.New(u.limits.Disk, epoch, 0x6d657269745f7631)
+	l := &layout{disk: d}
+	for _, dir := range folders {
+		l.folder(dir, 0o755)
+	}
+	l.folder("/tmp", 0o1777)
+	for link, target := range links {
+		l.make(link, disk.Link, 0o777, target)
+	}
+	for _, name := range devices {
+		l.make("/dev/"+name, disk.Device, 0o666, name)
+	}
+	for name, text := range files {
+		l.file(name, 0o644, text)
+	}
+	for _, name := range append(slices.Clone(u.names), programs...) {
+		l.file("/usr/bin/"+name, 0o755, "#!merit "+name+"\n")
+	}
+	return &Machine{u, d}, l.err
+}
+
+var (
+	folders = []string{"/dev", "/etc", "/home", "/opt", "/root", "/run", "/srv", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share", "/var", "/var/log", "/var/tmp", "/proc", "/mnt"}
+	links   = map[string]string{"/bin": "usr/bin", "/sbin": "usr/sbin", "/lib": "usr/lib", "/dev/fd": "/proc/self/fd"}
+	devices = []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr"}
+	files   = map[string]string{
+		"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n", "/etc/group": "root:x:0:\n", "/etc/hostname": "merit\n", "/etc/hosts": "127.0.0.1 localhost\n",
+		"/etc/os-release": "PRETTY_NAME=\"Merit userland\"\nNAME=\"Merit userland\"\nID=merit\nID_LIKE=debian\nVERSION_ID=\"1\"\n",
+	}
+	programs = []string{"python3", "python"}
+)
+
+// layout fills a disk.
+type layout struct {
+	disk *disk.Disk
+	err  error
+}
+
+func (l *layout) make(path string, kind disk.Kind, mode uint16, data string) uint32 {
+	at, errno := l.disk.Lookup(disk.Root, path, false)
+	if errno == disk.OK && at.Node == disk.None {
+		var n uint32
+		if n, errno = l.disk.Make(at, kind, mode, data); errno == disk.OK {
+			return n
+		}
+	}
+	l.err = errors.Join(l.err, fmt.Errorf("%s cannot be laid out: errno %d", path, errno))
+	return disk.None
+}
+
+func (l *layout) folder(path string, mode uint16)         { l.make(path, disk.Folder, mode, "") }
+func (l *layout) file(path string, mode uint16, t string) { l.make(path, disk.File, mode, t) }
