@@ -281,14 +281,14 @@ func (u *Userland) New() (*Machine, error) {
 		l.folder(dir, 0o755)
 	}
 	l.folder("/tmp", 0o1777)
-	for link, target := range links {
-		l.make(link, disk.Link, 0o777, target)
+	for _, link := range links {
+		l.make(link[0], disk.Link, 0o777, link[1])
 	}
 	for _, name := range devices {
 		l.make("/dev/"+name, disk.Device, 0o666, name)
 	}
-	for name, text := range files {
-		l.file(name, 0o644, text)
+	for _, file := range files {
+		l.file(file[0], 0o644, file[1])
 	}
 	for _, name := range append(slices.Clone(u.names), programs...) {
 		l.file("/usr/bin/"+name, 0o755, "#!merit "+name+"\n")
@@ -298,11 +298,11 @@ func (u *Userland) New() (*Machine, error) {
 
 var (
 	folders = []string{"/dev", "/etc", "/home", "/opt", "/root", "/run", "/srv", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share", "/var", "/var/log", "/var/tmp", "/proc", "/mnt"}
-	links   = map[string]string{"/bin": "usr/bin", "/sbin": "usr/sbin", "/lib": "usr/lib", "/dev/fd": "/proc/self/fd"}
+	links   = [][2]string{{"/bin", "usr/bin"}, {"/sbin", "usr/sbin"}, {"/lib", "usr/lib"}}
 	devices = []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr"}
-	files   = map[string]string{
-		"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n", "/etc/group": "root:x:0:\n", "/etc/hostname": "merit\n", "/etc/hosts": "127.0.0.1 localhost\n",
-		"/etc/os-release": "PRETTY_NAME=\"Merit userland\"\nNAME=\"Merit userland\"\nID=merit\nID_LIKE=debian\nVERSION_ID=\"1\"\n",
+	files   = [][2]string{
+		{"/etc/passwd", "root:x:0:0:root:/root:/bin/bash\n"}, {"/etc/group", "root:x:0:\n"}, {"/etc/hostname", "merit\n"}, {"/etc/hosts", "127.0.0.1 localhost\n"},
+		{"/etc/os-release", "PRETTY_NAME=\"Merit userland\"\nNAME=\"Merit userland\"\nID=merit\nID_LIKE=debian\nVERSION_ID=\"1\"\n"},
 	}
 	programs = []string{"python3", "python"}
 )
