@@ -6,18 +6,16 @@ package machine
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // Limits bound a command and the machine that it runs on.
@@ -39,19 +37,17 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Userland is the compiled module of the shell and the utilities. It is safe for concurrent use.
+// Userland is the compiled module of the shell and the utilities, and CPython. It is safe for
+// concurrent use.
 type Userland struct {
-	limits  Limits
-	program *engine.Program
-	born    *engine.State
-	names   []string
-
-	mu   sync.Mutex
-	idle []*engine.Instance
+	pool
+	python *python // nil without one
+	names  []string
 }
 
-// Load compiles the module of the userland, and starts it once.
-func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits) (*Userland, error) {
+// Load compiles the module of the userland, and starts it once. Its machines have python3 if
+// an interpreter is given.
+func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits, py *interpreter.Interpreter, folder string) (*Userland, error) {
 	gate := fuel.DefaultLimits()
 	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = int(l.Memory>>16), 20_000, 64<<20, 4_000_000
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
@@ -60,8 +56,12 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits)
 		return nil, err
 	}
 	program.Process.Args = []string{"userland"}
-	u := &Userland{limits: l, program: program}
-	if err := u.start(ctx); err != nil {
+	u := &Userland{pool: pool{program: program, limits: l, depth: l.Depth}}
+	err = u.start(ctx)
+	if err == nil && py != nil {
+		u.python, err = loadPython(ctx, e, *py, folder, l)
+	}
+	if err != nil {
 		u.Close()
 		return nil, err
 	}
@@ -70,76 +70,34 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits)
 
 // start starts one instance, keeps its state and learns the names of the commands.
 func (u *Userland) start(ctx context.Context) error {
-	i, err := u.program.Instantiate(ctx, u.limits.Memory)
+	empty := disk.New(u.limits.Disk, epoch, 1)
+	stop, err := u.boot(ctx, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize")
 	if err != nil {
 		return err
 	}
-	empty := disk.New(u.limits.Disk, epoch, 1)
-	i.Attach(engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}))
-	i.Begin(ctx, u.budget())
-	_, stop := i.Call(i.Func("_initialize"))
-	if _, late := i.End(); late != nil {
-		stop = late
+	if stop != nil {
+		return stop
 	}
-	if stop == nil {
-		u.born, err = i.Snapshot()
-	}
-	if stop != nil || err != nil {
-		i.Close()
-		return errors.Join(stop, err)
-	}
-	u.put(i)
-	m := &Machine{userland: u, disk: empty}
-	r := m.run(ctx, request{List: true})
+	r := (&Machine{u, empty}).run(ctx, request{List: true}, nil)
 	u.names = strings.Fields(string(r.Output))
 	return r.Err
 }
 
-func (u *Userland) budget() engine.Budget {
-	return engine.Budget{Fuel: u.limits.Fuel, Depth: u.limits.Depth, Wall: u.limits.Wall}
+// run runs the command of a request in an instance of the shell.
+func (u *Userland) run(i *engine.Instance) (status int, stop *engine.Stop) {
+	code, stop := i.Call(i.Func("run"))
+	if stop != nil && stop.Kind == engine.Exited {
+		return int(stop.Code), nil
+	}
+	return int(int32(code)), stop
 }
 
 // Close frees the userland; no machine may run.
 func (u *Userland) Close() {
-	for _, i := range u.idle {
-		i.Close()
+	if u.python != nil {
+		u.python.close()
 	}
-	if u.born != nil {
-		u.born.Close()
-	}
-	u.program.Close(context.Background())
-}
-
-// get returns an instance in the state after the start.
-func (u *Userland) get(ctx context.Context) (*engine.Instance, error) {
-	u.mu.Lock()
-	if n := len(u.idle); n > 0 {
-		i := u.idle[n-1]
-		u.idle = u.idle[:n-1]
-		u.mu.Unlock()
-		return i, nil
-	}
-	u.mu.Unlock()
-	i, err := u.program.Instantiate(ctx, u.limits.Memory)
-	if err == nil {
-		if err = i.Adopt(u.born); err != nil {
-			i.Close()
-		}
-	}
-	return i, err
-}
-
-// put takes an instance back.
-func (u *Userland) put(i *engine.Instance) {
-	i.Host = nil
-	i.Attach(nil)
-	if err := i.Restore(); err != nil {
-		i.Close()
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.idle = append(u.idle, i)
+	u.close()
 }
 
 const epoch = 1_767_225_600_000_000_000 // 2026-01-01, ns
@@ -180,47 +138,37 @@ var ErrOutput = errors.New("the command wrote more than the limit of its output"
 
 // Run runs a command to its end.
 func (m *Machine) Run(ctx context.Context, c Command) Result {
-	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir, input: c.Input})
+	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir}, c.Input)
 }
 
-// request is what the userland reads.
+// request is what the userland and CPython read.
 type request struct {
-	Args  []string `json:"args"`
-	Env   []string `json:"env"`
-	Dir   string   `json:"dir"`
-	List  bool     `json:"list,omitempty"`
-	input []byte
+	Args []string `json:"args"`
+	Env  []string `json:"env"`
+	Dir  string   `json:"dir"`
+	List bool     `json:"list,omitempty"`
 }
 
-func (m *Machine) run(ctx context.Context, q request) (r Result) {
-	i, err := m.userland.get(ctx)
+func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
+	u := m.userland
+	i, err := u.get(ctx)
 	if err != nil {
 		return Result{Err: err}
 	}
-	out, errs := &sink{most: m.userland.limits.Output}, &sink{most: m.userland.limits.Output}
-	standard := [3]*engine.Open{engine.OpenStream(&source{q.input}), engine.OpenStream(out), engine.OpenStream(errs)}
-	table := engine.NewTable(m.disk, standard)
-	text, err := json.Marshal(q)
-	if err != nil {
-		return Result{Err: err}
-	}
-	i.Host = &process{machine: m, request: text, table: table, ctx: ctx}
-	i.Attach(table)
-	i.Begin(ctx, m.userland.budget())
-	status, stop := i.Call(i.Func("run"))
+	out, errs := &sink{most: u.limits.Output}, &sink{most: u.limits.Output}
+	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{input}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
+	i.Begin(ctx, u.budget())
+	status, stop := u.run(i)
 	used, late := i.End()
 	if late != nil {
 		stop = late
 	}
-	r = Result{Status: int(int32(status)), Output: out.data, Errors: errs.data, Fuel: used, NoMemory: i.MemoryDenied()}
+	r := Result{Status: status, Output: out.data, Errors: errs.data, Fuel: used, NoMemory: i.MemoryDenied()}
 	if stop != nil {
 		r.Stop, r.Err = stop, stop
-		if stop.Kind == engine.Exited {
-			r.Stop, r.Err, r.Status = nil, nil, int(stop.Code)
-		}
 	}
-	table.CloseAll()
-	m.userland.put(i)
+	p.table.CloseAll()
+	u.put(i)
 	return r
 }
 
@@ -254,24 +202,7 @@ func (s *sink) Write(p []byte) error {
 
 func silent() *engine.Open { return engine.OpenStream(&sink{most: 1 << 20}) }
 
-// process is one process of a machine, as its instance sees the host.
-type process struct {
-	machine *Machine
-	request []byte
-	table   *engine.Table
-	ctx     context.Context
-	depth   int
-}
-
-// Request implements engine.Machine.
-func (p *process) Request() []byte { return p.request }
-
-// Spawn implements engine.Machine.
-func (p *process) Spawn(_ *engine.Instance, request []byte, _ [3]uint32) []byte {
-	return binary.LittleEndian.AppendUint32(nil, 127)
-}
-
-var _ engine.Machine = (*process)(nil)
+var errNested = errors.New("programs start each other too deeply")
 
 // New returns a machine with the folders of Linux and the commands of the userland.
 func (u *Userland) New() (*Machine, error) {
@@ -292,6 +223,9 @@ func (u *Userland) New() (*Machine, error) {
 	}
 	for _, name := range append(slices.Clone(u.names), programs...) {
 		l.file("/usr/bin/"+name, 0o755, "#!merit "+name+"\n")
+	}
+	if u.python != nil {
+		u.python.layOut(l)
 	}
 	return &Machine{u, d}, l.err
 }
@@ -327,3 +261,10 @@ func (l *layout) make(path string, kind disk.Kind, mode uint16, data string) uin
 
 func (l *layout) folder(path string, mode uint16)         { l.make(path, disk.Folder, mode, "") }
 func (l *layout) file(path string, mode uint16, t string) { l.make(path, disk.File, mode, t) }
+
+// shared adds a file whose content all machines share.
+func (l *layout) shared(path string, mode uint16, data []byte) {
+	if n := l.make(path, disk.File, mode, ""); n != disk.None {
+		l.disk.Share(n, data)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 func userland(t *testing.T) *Userland {
@@ -20,7 +21,8 @@ func userland(t *testing.T) *Userland {
 	e, err := engine.New(engine.Options{CacheDir: "/tmp/ucache", CacheBytes: 1 << 30, Imports: engine.MachineImports()})
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
-	u, err := Load(context.Background(), e, engine.Bytes(wasm), DefaultLimits())
+	by := interpreter.Python().In(interpreter.Folder())
+	u, err := Load(context.Background(), e, engine.Bytes(wasm), DefaultLimits(), &by, interpreter.Folder())
 	require.NoError(t, err)
 	t.Cleanup(u.Close)
 	return u

@@ -244,3 +244,18 @@ func (o *Open) ready(write bool) bool {
 	}
 	return o.pipe.writers == 0 || len(o.pipe.data) > 0
 }
+
+// Node returns the node of the disk that a descriptor refers to.
+func (t *Table) Node(fd uint32) (uint32, bool) {
+	o := t.Get(fd)
+	if o == nil || o.node == disk.None {
+		return 0, false
+	}
+	return o.node, true
+}
+
+// Print writes a text to what is open.
+func (t *Table) Print(o *Open, text string) error {
+	_, _, err := t.write(o, []byte(text))
+	return err
+}
