@@ -61,37 +61,40 @@ const marker = "#!merit "
 
 // exec runs the file at a path.
 func (c *call) exec(at string, args []string) int {
-	head, rest := interpreterOf(at)
+	head := interpreterOf(at)
 	switch {
 	case strings.HasPrefix(head, marker):
 		return c.brought(strings.TrimSpace(strings.TrimPrefix(head, marker)), args)
 	case head == "":
-		return c.sh("bash", at, args)
+		return c.sh(at, args)
 	}
 	by, option, _ := strings.Cut(strings.TrimSpace(head[2:]), " ")
 	full := []string{by}
 	if option = strings.TrimSpace(option); option != "" {
 		full = append(full, option)
 	}
-	_ = rest
+	script := at
+	if strings.Contains(args[0], "/") {
+		script = args[0]
+	}
 	child := *c
-	return execute(&child, append(append(full, at), args[1:]...))
+	return execute(&child, append(append(full, script), args[1:]...))
 }
 
 // interpreterOf returns the first line of a script if it begins with #!.
-func interpreterOf(at string) (head string, ok bool) {
+func interpreterOf(at string) string {
 	f, err := os.Open(at)
 	if err != nil {
-		return "", false
+		return ""
 	}
 	defer f.Close()
 	b := make([]byte, 256)
 	n, _ := io.ReadFull(f, b)
 	if !bytes.HasPrefix(b[:n], []byte("#!")) {
-		return "", false
+		return ""
 	}
 	line, _, _ := strings.Cut(string(b[:n]), "\n")
-	return line, true
+	return line
 }
 
 // brought runs what the userland brings.
@@ -167,7 +170,7 @@ func (c *call) shell(args []string) int {
 }
 
 // sh runs a script that has no first line with an interpreter.
-func (c *call) sh(_, at string, args []string) int {
+func (c *call) sh(at string, args []string) int {
 	f, err := os.Open(at)
 	if err != nil {
 		return 126
@@ -360,8 +363,7 @@ func (l *lent) scratch() *os.File {
 
 // input returns a descriptor to read from.
 func (l *lent) input(f *os.File) uint32 {
-	info, err := f.Stat()
-	if err != nil || info.Mode().IsRegular() || info.Mode()&os.ModeDevice != 0 || !strings.HasPrefix(f.Name(), "|") {
+	if !strings.HasPrefix(f.Name(), "|") {
 		return descriptor(f)
 	}
 	s := l.scratch()
