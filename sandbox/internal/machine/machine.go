@@ -43,11 +43,20 @@ type Userland struct {
 	pool
 	python *python // nil without one
 	names  []string
+	base   *disk.Disk // of a new machine
+}
+
+// Python is the interpreter of a userland's machines, the folder that it is in, and packages: the
+// content of files by their paths in site-packages.
+type Python struct {
+	interpreter.Interpreter
+	Folder   string
+	Packages map[string][]byte
 }
 
 // Load compiles the module of the userland, and starts it once. Its machines have python3 if
 // an interpreter is given.
-func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits, py *interpreter.Interpreter, folder string) (*Userland, error) {
+func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits, py *Python) (*Userland, error) {
 	gate := fuel.DefaultLimits()
 	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = int(l.Memory>>16), 20_000, 64<<20, 4_000_000
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
@@ -59,7 +68,10 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits,
 	u := &Userland{pool: pool{program: program, limits: l, depth: l.Depth}}
 	err = u.start(ctx)
 	if err == nil && py != nil {
-		u.python, err = loadPython(ctx, e, *py, folder, l)
+		u.python, err = loadPython(ctx, e, py, l)
+	}
+	if err == nil {
+		err = u.layOut()
 	}
 	if err != nil {
 		u.Close()
@@ -205,7 +217,14 @@ func silent() *engine.Open { return engine.OpenStream(&sink{most: 1 << 20}) }
 var errNested = errors.New("programs start each other too deeply")
 
 // New returns a machine with the folders of Linux and the commands of the userland.
-func (u *Userland) New() (*Machine, error) {
+func (u *Userland) New() *Machine {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return &Machine{u, u.base.Fork()}
+}
+
+// layOut makes the disk of new machines.
+func (u *Userland) layOut() error {
 	d := disk.New(u.limits.Disk, epoch, 0x6d657269745f7631)
 	l := &layout{disk: d}
 	for _, dir := range folders {
@@ -227,7 +246,8 @@ func (u *Userland) New() (*Machine, error) {
 	if u.python != nil {
 		u.python.layOut(l)
 	}
-	return &Machine{u, d}, l.err
+	u.base = d
+	return l.err
 }
 
 var (
@@ -266,5 +286,17 @@ func (l *layout) file(path string, mode uint16, t string) { l.make(path, disk.Fi
 func (l *layout) shared(path string, mode uint16, data []byte) {
 	if n := l.make(path, disk.File, mode, ""); n != disk.None {
 		l.disk.Share(n, data)
+	}
+}
+
+// parents makes the folders that a path needs.
+func (l *layout) parents(path string) {
+	for k := 1; k < len(path); k++ {
+		if path[k] != '/' {
+			continue
+		}
+		if at, errno := l.disk.Lookup(disk.Root, path[:k], true); errno == disk.OK && at.Node == disk.None {
+			l.folder(path[:k], 0o755)
+		}
 	}
 }

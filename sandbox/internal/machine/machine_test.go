@@ -2,7 +2,10 @@ package machine
 
 import (
 	"context"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,8 +24,8 @@ func userland(t *testing.T) *Userland {
 	e, err := engine.New(engine.Options{CacheDir: "/tmp/ucache", CacheBytes: 1 << 30, Imports: engine.MachineImports()})
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
-	by := interpreter.Python().In(interpreter.Folder())
-	u, err := Load(context.Background(), e, engine.Bytes(wasm), DefaultLimits(), &by, interpreter.Folder())
+	by := Python{interpreter.Python().In(interpreter.Folder()), interpreter.Folder(), packages(t, os.Getenv("P"))}
+	u, err := Load(context.Background(), e, engine.Bytes(wasm), DefaultLimits(), &by)
 	require.NoError(t, err)
 	t.Cleanup(u.Close)
 	return u
@@ -30,8 +33,7 @@ func userland(t *testing.T) *Userland {
 
 func TestScratch(t *testing.T) {
 	u := userland(t)
-	m, err := u.New()
-	require.NoError(t, err)
+	m := u.New()
 	text, err := os.ReadFile(os.Getenv("S"))
 	if err != nil {
 		t.Skip()
@@ -39,4 +41,24 @@ func TestScratch(t *testing.T) {
 	at := time.Now()
 	r := m.Run(context.Background(), Command{Args: []string{"bash", "-c", string(text)}, Env: []string{"PATH=/usr/bin:/bin", "HOME=/root"}, Dir: "/root"})
 	t.Logf("status %d err %v fuel %d %v\n%s%s", r.Status, r.Err, r.Fuel, time.Since(at), r.Output, r.Errors)
+}
+
+// packages reads the pure packages in a folder.
+func packages(t *testing.T, dir string) map[string][]byte {
+	files := map[string][]byte{}
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(p) == ".pyc" {
+			return nil
+		}
+		name, _ := filepath.Rel(dir, p)
+		for _, prefix := range []string{"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} {
+			if strings.HasPrefix(name, prefix) {
+				data, err := os.ReadFile(p)
+				require.NoError(t, err)
+				files[filepath.ToSlash(name)] = data
+			}
+		}
+		return nil
+	})
+	return files
 }

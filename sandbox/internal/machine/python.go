@@ -9,11 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
-	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 //go:embed python.py
@@ -31,14 +32,15 @@ const (
 type python struct {
 	*pool
 	library         []byte
+	packages        map[string][]byte
 	function, empty uint32
 }
 
 var errPython = errors.New("the Python interpreter did not start as it should")
 
 // loadPython compiles and starts CPython.
-func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interpreter, folder string, l Limits) (*python, error) {
-	module, library, err := by.Open(folder)
+func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*python, error) {
+	module, library, err := by.Open(by.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interprete
 		Args: []string{"python3", "-S", "-P", "-B", pythonBoot},
 		Env:  []string{"PYTHONHASHSEED=0", "PYTHONHOME=" + pythonHome, "HOME=/"},
 	}
-	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library}
+	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library, packages: by.Packages}
 	if err := p.start(ctx); err != nil {
 		p.close()
 		return nil, err
@@ -87,13 +89,14 @@ func (p *python) start(ctx context.Context) error {
 
 // layOut puts the library where CPython looks for it.
 func (p *python) layOut(l *layout) {
-	for _, dir := range []string{"/usr", "/usr/local", "/usr/local/lib", "/usr/local/lib/python3.13", sitePackages} {
-		if at, errno := l.disk.Lookup(disk.Root, dir, true); errno == disk.OK && at.Node == disk.None {
-			l.folder(dir, 0o755)
-		}
-	}
+	l.parents(sitePackages + "/README.txt")
 	l.file(pythonBoot, 0o644, string(bootPython))
 	l.shared(pythonLibrary, 0o644, p.library)
+	for _, name := range slices.Sorted(maps.Keys(p.packages)) {
+		at := sitePackages + "/" + name
+		l.parents(at)
+		l.shared(at, 0o644, p.packages[name])
+	}
 }
 
 // run runs CPython in an instance, whose Begin or Nest is the caller's, to its end.
