@@ -51,7 +51,7 @@ func packages(t *testing.T, dir string) map[string][]byte {
 			return nil
 		}
 		name, _ := filepath.Rel(dir, p)
-		for _, prefix := range []string{"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} {
+		for _, prefix := range []string{"py.py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} {
 			if strings.HasPrefix(name, prefix) {
 				data, err := os.ReadFile(p)
 				require.NoError(t, err)

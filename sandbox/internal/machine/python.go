@@ -143,6 +143,7 @@ type message struct {
 	Input *string `json:"input"`
 	Path  string  `json:"path"`
 	FD    *uint32 `json:"fd"`
+	To    *uint32 `json:"to"`
 	Mode  uint16  `json:"mode"`
 }
 
@@ -158,10 +159,33 @@ func (p *process) Exchange(text []byte) []byte {
 		return framed(p.request, nil, nil)
 	case "chmod":
 		return framed([]byte(fmt.Sprintf(`{"errno": %d}`, p.chmod(m))), nil, nil)
+	case "dup":
+		return framed(p.dup(m), nil, nil)
+	case "pipe":
+		read, write, errno := p.table.Pipe()
+		return framed([]byte(fmt.Sprintf(`{"read": %d, "write": %d, "errno": %d}`, read, write, errno)), nil, nil)
 	case "spawn":
 		return p.subprocess(m)
 	}
 	return nil
+}
+
+// dup copies a descriptor, to another one if that is given.
+func (p *process) dup(m message) []byte {
+	var fd uint32
+	ok := false
+	switch {
+	case m.FD == nil:
+	case m.To == nil:
+		fd, ok = p.table.Dup(*m.FD)
+	default:
+		fd, ok = *m.To, p.table.Dup2(*m.FD, *m.To)
+	}
+	errno := disk.OK
+	if !ok {
+		errno = disk.BadFile
+	}
+	return []byte(fmt.Sprintf(`{"fd": %d, "errno": %d}`, fd, errno))
 }
 
 // framed is an answer: its size and that of the first part, the parts.

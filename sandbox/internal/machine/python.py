@@ -314,8 +314,19 @@ def _permissions():
     os.getlogin = lambda: "root"
     os.cpu_count = lambda: 1
     os.kill = _kill
-    real_scandir = posix.scandir
-    del real_scandir
+    os.dup = lambda fd: _asked({"do": "dup", "fd": fd})["fd"]
+    os.dup2 = lambda fd, to, inheritable=True: _asked({"do": "dup", "fd": fd, "to": to})["fd"]
+    os.pipe = lambda: (lambda a: (a["read"], a["write"]))(_asked({"do": "pipe"}))
+
+
+def _asked(message):
+    """Asks the host for something that may fail with an errno."""
+    import os
+
+    answer = ask(message)[0]
+    if answer["errno"]:
+        raise OSError(answer["errno"], os.strerror(answer["errno"]))
+    return answer
 
 
 def _kill(pid, signal):

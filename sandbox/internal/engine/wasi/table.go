@@ -259,3 +259,30 @@ func (t *Table) Print(o *Open, text string) error {
 	_, _, err := t.write(o, []byte(text))
 	return err
 }
+
+// Dup gives what a descriptor refers to another one: the lowest that is free.
+func (t *Table) Dup(fd uint32) (uint32, bool) {
+	o := t.Get(fd)
+	if o == nil {
+		return 0, false
+	}
+	return t.add(o)
+}
+
+// Dup2 makes a descriptor refer to what another one does.
+func (t *Table) Dup2(from, to uint32) bool {
+	o := t.Get(from)
+	if o == nil || to >= maxHandles {
+		return false
+	}
+	if from == to {
+		return true
+	}
+	o.refs++
+	t.Close(to)
+	for uint32(len(t.open)) <= to {
+		t.open = append(t.open, nil)
+	}
+	t.open[to] = o
+	return true
+}
