@@ -18,6 +18,8 @@ func init() {
 		"sync": func(*call) int { return 0 }, "tac": tac, "tail": tail, "tar": tarUtility, "tee": tee, "time": follow("p"), "timeout": timeout,
 		"touch": touch, "tr": tr, "tree": tree, "truncate": truncateUtility, "uname": uname, "uniq": uniq,
 		"unlink": rm, "unzip": unzip, "wc": wc, "which": which, "whoami": says("root"), "logname": says("root"),
+		"apt": apt, "apt-get": apt, "curl": download, "wget": download, "uv": uv, "uvx": uvx, "dpkg": dpkg, "dpkg-query": dpkg, "ps": ps, "file": file,
+		"locale-gen": func(*call) int { return 0 }, "ldconfig": func(*call) int { return 0 },
 		"xargs": xargs, "xxd": xxd, "yes": yes, "zcat": gzipUtility, "zip": zipUtility, "setsid": follow(""), "install": install,
 	}
 }

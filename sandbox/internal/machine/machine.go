@@ -251,14 +251,15 @@ func (u *Userland) layOut() error {
 }
 
 var (
-	folders = []string{"/dev", "/etc", "/home", "/opt", "/root", "/run", "/srv", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share", "/var", "/var/log", "/var/tmp", "/proc", "/mnt"}
+	folders = []string{"/dev", "/etc", "/home", "/opt", "/root", "/root/.local", "/root/.local/bin", "/run", "/srv", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share", "/var", "/var/log", "/var/tmp", "/var/lib", "/var/lib/apt", "/var/lib/apt/lists", "/var/cache", "/proc", "/mnt"}
 	links   = [][2]string{{"/bin", "usr/bin"}, {"/sbin", "usr/sbin"}, {"/lib", "usr/lib"}}
 	devices = []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr"}
 	files   = [][2]string{
 		{"/etc/passwd", "root:x:0:0:root:/root:/bin/bash\n"}, {"/etc/group", "root:x:0:\n"}, {"/etc/hostname", "merit\n"}, {"/etc/hosts", "127.0.0.1 localhost\n"},
+		{"/root/.local/bin/env", "export PATH=\"$HOME/.local/bin:$PATH\"\n"},
 		{"/etc/os-release", "PRETTY_NAME=\"Merit userland\"\nNAME=\"Merit userland\"\nID=merit\nID_LIKE=debian\nVERSION_ID=\"1\"\n"},
 	}
-	programs = []string{"python3", "python"}
+	programs = []string{"python3", "python", "python3.13", "pytest", "py.test", "pip", "pip3"}
 )
 
 // layout fills a disk.

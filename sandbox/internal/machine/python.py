@@ -133,7 +133,11 @@ def _run(request):
         name, _, value = pair.partition("=")
         os.environ[name] = value
     os.chdir(request["dir"])
-    options, kind, what, args = _parse(request["args"][1:])
+    name = os.path.basename(request["args"][0])
+    if name.startswith("python"):
+        options, kind, what, args = _parse(request["args"][1:])
+    else:
+        options, kind, what, args = {"flags": "", "W": [], "X": []}, "m", {"py.test": "pytest", "pip3": "pip"}.get(name, name), request["args"][1:]
     _streams("u" in options["flags"] or bool(os.environ.get("PYTHONUNBUFFERED")))
     sys.executable = sys._base_executable = "/usr/bin/python3"
     sys.orig_argv = request["args"]
@@ -222,7 +226,11 @@ def _module(main, name, args, safe):
     import runpy
 
     sys.argv = ["-m", *args]
-    if not safe:
+    if name == "pip":
+        raise SystemExit(_pip(args))
+    if name == "venv":
+        raise SystemExit(_venv(args))
+    if not safe and os.path.basename(sys.orig_argv[0]).startswith("python"):
         sys.path.insert(0, os.getcwd())
     runpy._run_module_as_main(name)
 
@@ -252,6 +260,86 @@ def _file(main, name, args, safe):
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", name)
     main.__file__ = os.path.abspath(name)
     _execute(main, source, main.__file__)
+
+
+def _installed():
+    """The packages that are there, with their versions."""
+    import importlib.metadata
+    import re
+
+    found = {re.sub(r"[-_.]+", "-", d.metadata["Name"]).lower(): d.version for d in importlib.metadata.distributions()}
+    for name in ("numpy", "regex"):
+        if name not in found:
+            try:
+                found[name] = __import__(name).__version__
+            except (ImportError, AttributeError):
+                pass
+    found["pip"] = "25.3"
+    return found
+
+
+def _pip(args):
+    import re
+
+    command = next((a for a in args if not a.startswith("-")), "")
+    if "--version" in args or "-V" in args:
+        print("pip 25.3 from /usr/local/lib/python3.13/site-packages/pip (python 3.13)")
+        return 0
+    if command in ("list", "freeze"):
+        found = sorted(_installed().items())
+        if command == "freeze":
+            print(*(f"{n}=={v}" for n, v in found), sep="\n")
+            return 0
+        width = max(len(n) for n, _ in found)
+        print(f"{'Package':{width}} Version\n{'-' * width} -------")
+        print(*(f"{n:{width}} {v}" for n, v in found), sep="\n")
+        return 0
+    wanted, rest = [], args[args.index(command) + 1 :] if command else []
+    while rest:
+        a = rest.pop(0)
+        if a in ("-r", "--requirement") and rest:
+            with open(rest.pop(0)) as f:
+                wanted += [line.split("#")[0].strip() for line in f]
+        elif a in ("-i", "--index-url", "--extra-index-url", "-t", "--target", "-c", "--constraint", "--timeout", "--retries", "--trusted-host") and rest:
+            rest.pop(0)
+        elif not a.startswith("-"):
+            wanted.append(a)
+    found = _installed()
+    names = [(re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; @]", w, maxsplit=1)[0]).lower(), w) for w in wanted if w]
+    if command == "show":
+        for name, _ in names:
+            if name not in found:
+                print(f"WARNING: Package(s) not found: {name}", file=sys.stderr)
+                return 1
+            print(f"Name: {name}\nVersion: {found[name]}")
+        return 0
+    if command != "install":
+        print(f'ERROR: the command "{command}" of pip does not exist on this machine', file=sys.stderr)
+        return 1
+    missing = [w for name, w in names if name not in found]
+    for name, w in names:
+        if name in found:
+            print(f"Requirement already satisfied: {w} in /usr/local/lib/python3.13/site-packages ({found[name]})")
+    for w in missing:
+        print(f"ERROR: No matching distribution found for {w}: this machine has no network, and no such package", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def _venv(args):
+    """A virtual environment is a folder whose commands are those of the machine."""
+    import os
+
+    for where in (a for a in args if not a.startswith("-")):
+        os.makedirs(os.path.join(where, "bin"), exist_ok=True)
+        for name in ("python", "python3", "pip", "pip3", "pytest"):
+            link = os.path.join(where, "bin", name)
+            if not os.path.lexists(link):
+                os.symlink("/usr/bin/" + name, link)
+        with open(os.path.join(where, "bin", "activate"), "w") as f:
+            f.write(f'export VIRTUAL_ENV="{os.path.abspath(where)}"\nexport PATH="$VIRTUAL_ENV/bin:$PATH"\ndeactivate() {{ :; }}\n')
+        with open(os.path.join(where, "pyvenv.cfg"), "w") as f:
+            f.write("home = /usr/bin\nversion = 3.13.5\n")
+    return 0
 
 
 def _folder(main, name):
