@@ -1,0 +1,103 @@
+package trial
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The agents that need no model.
+const (
+	Oracle = "oracle" // runs the task's solution
+	Nop    = "nop"    // does nothing
+)
+
+// Step is what happened in one stage of a trial.
+type Step struct {
+	Name    string             `json:"name,omitempty"`
+	Rewards map[string]float64 `json:"rewards,omitempty"`
+	Failure *Failure           `json:"failure,omitempty"`
+	Agent   []byte             `json:"-"` // what the agent printed
+	Verdict Verdict            `json:"-"`
+}
+
+// Result is a trial of an agent.
+type Result struct {
+	Agent   string
+	Rewards map[string]float64
+	Failure *Failure
+	Steps   []Step
+	Fuel    uint64
+	// Digest is of everything that the agent and the verifier printed and wrote.
+	Digest string
+	// Times are of the beginning, the end of the agent, and the end; for people.
+	Began, Acted, Ended time.Time
+}
+
+// Run runs an agent on a task. An error is a failure of the machine or of ctx; what is wrong
+// with the task or the agent is a Failure.
+func (p *Prepared) Run(ctx context.Context, agent string, now func() time.Time) (r *Result, err error) {
+	r = &Result{Agent: agent, Began: now()}
+	s, err := p.Begin(ctx)
+	var failed *Failure
+	if errors.As(err, &failed) {
+		r.Failure, r.Acted, r.Ended = failed, now(), now()
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	sum := sha256.New()
+	for more := true; more; {
+		step := Step{Name: s.Current().Name}
+		if agent == Oracle {
+			step.Agent, step.Failure = s.Solve(ctx)
+		}
+		r.Acted = now()
+		if step.Failure == nil {
+			if step.Verdict, err = s.Verify(ctx); err != nil {
+				return nil, err
+			}
+			step.Rewards, step.Failure = step.Verdict.Rewards, step.Verdict.Failure
+		}
+		fmt.Fprintf(sum, "%q %q %q %q %v %v\n", step.Name, step.Agent, step.Verdict.Output, step.Verdict.Errors, step.Rewards, step.Failure)
+		for _, f := range step.Verdict.Files {
+			fmt.Fprintf(sum, "%q %o %q\n", f.Path, f.Mode, f.Data)
+		}
+		r.Fuel += step.Verdict.Fuel
+		r.Steps = append(r.Steps, step)
+		if more, err = s.next(ctx, step); errors.As(err, &failed) {
+			r.Failure, more = failed, false
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	r.Fuel += s.Fuel
+	r.finish(s, hex.EncodeToString(sum.Sum(nil)), now())
+	return r, nil
+}
+
+// next moves to the next stage, if the agent and the verifier came so far.
+func (s *Scene) next(ctx context.Context, step Step) (bool, error) {
+	if step.Failure != nil {
+		return false, nil
+	}
+	return s.Advance(ctx, step.Verdict)
+}
+
+// finish sets the rewards. A trial with a failed step has none.
+func (r *Result) finish(s *Scene, digest string, ended time.Time) {
+	r.Digest, r.Ended = digest, ended
+	for _, step := range r.Steps {
+		if step.Failure != nil && r.Failure == nil {
+			r.Failure = step.Failure
+		}
+	}
+	if r.Failure == nil {
+		r.Rewards = s.Total()
+	}
+}
