@@ -50,17 +50,18 @@ var (
 func Parse(text string) (all []Instruction, problems fault.Problems) {
 	r := &reader{lines: strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"), "\n"), escape: '\\'}
 	r.directives()
-	for {
+	for broken := false; ; {
 		line, at, ok := r.logical()
 		if !ok {
 			break
 		}
 		i, err := r.instruction(line, at)
-		if err != nil {
+		if err != nil && (!broken || known[i.Name]) { // what follows a wrong line is often part of it
 			problems.Invalid(fmt.Sprint(at), err.Error(), "correct the Dockerfile")
-			continue
 		}
-		all = append(all, i)
+		if broken = err != nil; !broken {
+			all = append(all, i)
+		}
 	}
 	if len(problems) == 0 && (len(all) == 0 || all[0].Name != "FROM" && all[0].Name != "ARG") {
 		problems.Invalid("1", "the first instruction is not FROM", "begin with a base image")

@@ -208,7 +208,7 @@ func (e *Examined) script(t *task.Task, text, where string, building bool) {
 		}
 		e.fetches(c, text, where)
 		if name := commandName(c.words); building && name != "" && !e.inventory.program(name) && !strings.Contains(text, name+"()") {
-			e.need(Program, name, where, "the Dockerfile runs it")
+			e.need(kindOf(name), name, where, "the Dockerfile runs it")
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (e *Examined) debian(name, where string) {
 			continue
 		}
 		if by, ok := e.uses.command(command); ok {
-			e.need(Program, command, where, "used by "+by)
+			e.need(kindOf(command), command, where, "used by "+by)
 			return
 		}
 		unused = true
@@ -288,6 +288,16 @@ func (e *Examined) debian(name, where string) {
 	if unused {
 		e.Unused = append(e.Unused, Need{Program, name, where, ""})
 	}
+}
+
+// kindOf is the kind of a program that machines lack.
+func kindOf(program string) Kind {
+	for _, runs := range languages {
+		if runs == program {
+			return Language
+		}
+	}
+	return Program
 }
 
 func (e *Examined) pip(name, where string) {
@@ -331,11 +341,12 @@ var served = regexp.MustCompile(`https?://(localhost|127\.0\.0\.1|0\.0\.0\.0)[:/
 func (e *Examined) sources() {
 	for program, file := range e.uses.sources {
 		if !e.inventory.program(program) {
-			e.need(Language, program, file, "a source in it")
+			e.need(kindOf(program), program, file, "a source in it")
 		}
 	}
 	for module, file := range e.uses.imports {
-		if !e.inventory.modules[module] && unlikely[module] {
+		known := slices.ContainsFunc(e.Needs, func(n Need) bool { return n.Kind == Package && importOf(n.Name) == module })
+		if !e.inventory.modules[module] && unlikely[module] && !known {
 			e.need(Package, module, file, "imported")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/box"
@@ -24,6 +25,14 @@ type Prepared struct {
 	Task     *task.Task
 	image    *image.Image
 	verifier *image.Image // nil unless it has an environment of its own
+	forking  sync.Mutex
+}
+
+// fork forks the box of an image.
+func (p *Prepared) fork(ctx context.Context, i *image.Image) (box.Box, error) {
+	p.forking.Lock()
+	defer p.forking.Unlock()
+	return i.Box.Fork(ctx)
 }
 
 // Prepare builds the environment of a task.
@@ -76,7 +85,7 @@ type Scene struct {
 
 // Begin begins a trial.
 func (p *Prepared) Begin(ctx context.Context) (*Scene, error) {
-	b, err := p.image.Box.Fork(ctx)
+	b, err := p.fork(ctx, p.image)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +237,7 @@ func (s *Scene) court(ctx context.Context) (b box.Box, im *image.Image, err erro
 	im = p.image
 	if stage.Verifier.Separate() {
 		im = p.verifier
-		b, err = im.Box.Fork(ctx)
+		b, err = p.fork(ctx, im)
 	} else {
 		b, err = s.box.Fork(ctx)
 	}
