@@ -112,6 +112,10 @@ type Environment struct {
 	// the keys below, only options and slots apply to it, and sandbox limits its fuel and
 	// memory.
 	Module string `yaml:"module,omitempty" json:"module,omitempty"`
+	// Harbor is the folder of a task in Harbor's format, or a folder of such tasks, relative to
+	// the configuration file, instead of Plugin. Its tasks run in the sandbox, on machines
+	// without a container; only options and slots apply to them.
+	Harbor string `yaml:"harbor,omitempty" json:"harbor,omitempty"`
 	// Options are the options of the plug-in. A text in them that begins with
 	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -235,14 +239,19 @@ func (e Environment) Host(split string) (host.Config, error) {
 	}, err
 }
 
-// Named reports whether e names a plug-in or a module, or several in a mixture.
-func (e Environment) Named() bool { return e.Plugin != "" || e.Module != "" || len(e.Mixture) > 0 }
+// Named reports whether e names a plug-in, a module or tasks, or several in a mixture.
+func (e Environment) Named() bool {
+	return e.Plugin != "" || e.Module != "" || e.Harbor != "" || len(e.Mixture) > 0
+}
 
 // Validate returns all problems of e, with key paths relative to the section.
 func (e Environment) Validate() []error {
 	h, err := e.Host(train.SplitTrain)
 	var p fault.Problems = validPlugin(h.Validate, err)
 	host.CheckModule(&p, "", e.Plugin, e.Module)
+	if e.Harbor != "" {
+		p.Under("", e.tasks())
+	}
 	if len(e.Mixture) == 0 {
 		return p
 	}

@@ -38,6 +38,7 @@ func (c *Config) eachPath(replace func(string) string) {
 	c.Traces, c.Fleet = moved(c.Traces, replace), moved(c.Fleet, replace)
 	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
 	movedModule(&c.Environment.Module, replace)
+	movedModule(&c.Environment.Harbor, replace)
 	c.Environment.Mixture = slices.Clone(c.Environment.Mixture)
 	for i := range c.Environment.Mixture {
 		part := &c.Environment.Mixture[i]

@@ -28,7 +28,9 @@ func (b *builder) copy(s *stage, i dockerfile.Instruction) error {
 		into.mode = fs.FileMode(mode)
 	}
 	for _, source := range words[:len(words)-1] {
-		if k := slices.IndexFunc(i.Here, func(h dockerfile.Here) bool { return strings.Contains(source, "<<") && strings.Contains(source, h.Name) }); k >= 0 {
+		if k := slices.IndexFunc(i.Here, func(h dockerfile.Here) bool {
+			return strings.Contains(source, "<<") && strings.Contains(source, h.Name)
+		}); k >= 0 {
 			if err := into.document(s, i.Here[k]); err != nil {
 				return err
 			}

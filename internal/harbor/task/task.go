@@ -262,7 +262,9 @@ func (t *Task) Folder(name string) (files []box.File) {
 }
 
 // Tests returns the files of the verifier: those of the task, and over them those of the step.
-func (s *Stage) Tests(t *Task) []box.File { return layered(t.Folder("tests"), t.stepFolder(s, "tests")) }
+func (s *Stage) Tests(t *Task) []box.File {
+	return layered(t.Folder("tests"), t.stepFolder(s, "tests"))
+}
 
 // Solution returns the files of the solution; none if the task has none.
 func (s *Stage) Solution(t *Task) []box.File {

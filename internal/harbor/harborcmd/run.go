@@ -1,0 +1,163 @@
+package harborcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/harbor/gym"
+	"github.com/merit-rl/merit/internal/harbor/image"
+	"github.com/merit-rl/merit/internal/harbor/task"
+	"github.com/merit-rl/merit/internal/harbor/trial"
+)
+
+type runOptions struct {
+	host  *console.Host
+	Agent string `flag:"agent" usage:"who works: oracle, which runs the task's solution, or nop, which does nothing" words:"oracle,nop"`
+	Out   string `flag:"out" usage:"the folder for the trials, each in a folder of its own"`
+}
+
+func newRunCmd(h *console.Host) *cobra.Command {
+	o := &runOptions{host: h, Agent: trial.Oracle}
+	return console.Verb(&cobra.Command{
+		Use:   "run DIR…",
+		Short: "Run an agent on Harbor tasks, and their verifiers",
+		Long: `Run builds the environment of each task on a machine without a container, lets the agent
+work, and runs the verifier in another machine, which has the files that the agent left and
+the tests. With --out it writes each trial as Harbor does: result.json, agent/ and
+verifier/.
+
+A task that needs more than such a machine has is refused by name. To let a model work on
+tasks, name their folder in a configuration (environment: {harbor: DIR}), and use merit
+rollout, or merit train.`,
+		Example: `  merit task run examples/harbor/log-report
+  merit task run --agent nop --out trials examples/harbor`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: o.run,
+	}, o)
+}
+
+// outcome is a trial in the list of --json.
+type outcome struct {
+	Task    string             `json:"task"`
+	Agent   string             `json:"agent"`
+	Rewards map[string]float64 `json:"rewards"`
+	Failure *trial.Failure     `json:"failure,omitempty"`
+	Fuel    uint64             `json:"fuel"`
+	Digest  string             `json:"digest"`
+	Trial   string             `json:"trial,omitempty"`
+}
+
+func (o *runOptions) run(cmd *cobra.Command, args []string) error {
+	if o.Agent != trial.Oracle && o.Agent != trial.Nop {
+		return console.Usage(cmd, "use oracle or nop", "--agent %q is not an agent", o.Agent)
+	}
+	dirs, err := task.Find(args...)
+	if err != nil {
+		return err
+	}
+	all, err := o.each(cmd.Context(), dirs)
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(all)
+	}
+	table := terminal.Table{Head: []string{"task", "agent", "reward", "fuel"}}
+	for _, r := range all {
+		table.Add(r.Task, r.Agent, r.text(), fmt.Sprint(r.Fuel))
+	}
+	return table.Write(o.host.Stdout)
+}
+
+func (r outcome) text() string {
+	if r.Failure != nil {
+		return r.Failure.Error()
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Rewards)) {
+		part := number(r.Rewards[name])
+		if name != "reward" {
+			part = name + " " + part
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// each runs the agent on each task. Tasks that cannot run are reported together, before any
+// runs.
+func (o *runOptions) each(ctx context.Context, dirs []string) (all []outcome, err error) {
+	m, err := open(ctx, o.host)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	v, err := image.Take(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	var problems fault.Problems
+	tasks := make([]*task.Task, len(dirs))
+	for i, dir := range dirs {
+		if tasks[i], err = runnable(dir, v); err != nil {
+			problems = append(problems, fault.Leaves(err)...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	for _, t := range tasks {
+		p, err := trial.Prepare(ctx, m, t)
+		if err != nil {
+			return all, err
+		}
+		r, err := o.trial(ctx, p)
+		p.Close()
+		if err != nil {
+			return all, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// runnable reads a task, and refuses it if it needs more than a machine has.
+func runnable(dir string, v *image.Inventory) (*task.Task, error) {
+	t, err := task.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	e, err := image.Examine(t, v)
+	if err == nil && len(e.Needs) > 0 {
+		err = gym.Refused(dir, e.Needs)
+	}
+	return t, err
+}
+
+func (o *runOptions) trial(ctx context.Context, p *trial.Prepared) (outcome, error) {
+	r, err := p.Run(ctx, o.Agent, time.Now)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := outcome{Task: p.Task.Name, Agent: o.Agent, Rewards: r.Rewards, Failure: r.Failure, Fuel: r.Fuel, Digest: r.Digest}
+	if o.Out == "" {
+		return out, nil
+	}
+	out.Trial = filepath.Join(o.Out, p.Task.Name+"__"+r.Digest[:7])
+	if err := os.MkdirAll(out.Trial, 0o755); err != nil {
+		return out, console.CannotWrite(err)
+	}
+	return out, r.Write(out.Trial, p.Task)
+}
