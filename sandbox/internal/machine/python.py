@@ -59,7 +59,8 @@ def _end(status):
     atexit._run_exitfuncs()
     for file in (sys.stdout, sys.stderr):
         try:
-            file and file.flush()
+            if file and not file.closed:
+                file.flush()
         except BrokenPipeError:
             status = 120
         except BaseException:
