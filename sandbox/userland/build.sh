@@ -25,7 +25,7 @@ cp "$here/overlay/pipe.go.txt" "$scratch/pipe.go"
 
 # os.FileInfo takes the permissions from there.
 sed -e '/if fs.sys.Filetype == syscall.FILETYPE_DIRECTORY {/,/^	}$/d' \
-	-e 's/^	\/\/ WASI does not support unix-like.*/	fs.mode |= machineMode(fs.sys.Mode)/' "$root/os/stat_wasip1.go" > "$scratch/stat.go"
+	-e 's/^	\/\/ WASI does not support unix-like.*/	fs.mode |= machineMode(fs.sys.Mode)\n	if fs.sys.Filetype == syscall.FILETYPE_UNKNOWN {\n		fs.mode |= ModeNamedPipe\n	}/' "$root/os/stat_wasip1.go" > "$scratch/stat.go"
 grep -q machineMode "$scratch/stat.go" || { echo "userland: adapt build.sh to os/stat_wasip1.go of this version of Go" >&2; exit 1; }
 cat >> "$scratch/stat.go" <<'GO'
 
@@ -48,4 +48,11 @@ cat > "$scratch/overlay.json" <<JSON
 }}
 JSON
 cd "$here"
-GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 GOFLAGS= go build -trimpath -overlay "$scratch/overlay.json" -buildmode=c-shared -ldflags "-s -w" -o "$out" .
+go mod download
+cp -r "$(go list -m -f '{{.Dir}}' mvdan.cc/sh/v3)" "$scratch/sh"
+chmod -R u+w "$scratch/sh"
+patch -s -d "$scratch/sh" -p1 < patches/sh.patch
+cp go.mod "$scratch/go.mod"
+cp go.sum "$scratch/go.sum"
+echo "replace mvdan.cc/sh/v3 => $scratch/sh" >> "$scratch/go.mod"
+GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 GOFLAGS= go build -modfile "$scratch/go.mod" -trimpath -overlay "$scratch/overlay.json" -buildmode=c-shared -ldflags "-s -w" -o "$out" .

@@ -377,3 +377,12 @@ func tree(c *call) int {
 	}
 	return 0
 }
+
+func df(c *call) int {
+	_, names := c.parse("h|human-readable k m T|print-type i|inodes P a t= x= B|block-size= total output=?")
+	c.print("Filesystem     1K-blocks  Used Available Use% Mounted on\n")
+	for range max(1, len(names)) {
+		c.print("overlay           524288  4096    520192   1% /\n")
+	}
+	return 0
+}

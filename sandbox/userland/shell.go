@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -35,24 +36,32 @@ func execute(c *call, args []string) int {
 	if strings.Contains(name, "/") {
 		at = c.path(name)
 	} else if at = lookPath(c, name); at == "" {
-		fmt.Fprintf(c.err, "%s: command not found\n", name)
+		c.complain(name + ": command not found")
 		return 127
 	}
 	info, err := os.Stat(at)
 	switch {
 	case err != nil:
-		fmt.Fprintf(c.err, "%s: %s\n", name, reason(err))
+		c.complain(name + ": " + reason(err))
 		return 127
 	case info.IsDir():
-		fmt.Fprintf(c.err, "%s: Is a directory\n", name)
+		c.complain(name + ": Is a directory")
 		return 126
 	case info.Mode()&0o111 == 0:
-		fmt.Fprintf(c.err, "%s: Permission denied\n", name)
+		c.complain(name + ": Permission denied")
 		return 126
 	}
 	child := *c
-	child.name, child.args = path.Base(name), args[1:]
+	child.place, child.name, child.args = "", path.Base(name), args[1:]
 	return child.exec(at, args)
+}
+
+// complain prints an error of the shell.
+func (c *call) complain(what string) {
+	if c.place != "" {
+		what = c.place + ": " + what
+	}
+	fmt.Fprintln(c.err, what)
 }
 
 // marker is the content of the files that stand for what the userland brings, so that which
@@ -102,7 +111,7 @@ func (c *call) brought(name string, args []string) int {
 	switch name {
 	case "bash", "sh", "dash":
 		return c.shell(args)
-	case "[", "test", "printf", "echo", "true", "false", "pwd", "kill":
+	case "[", "test", "echo", "true", "false", "pwd", "kill":
 		return c.builtin(name, args)
 	}
 	if u := utilities[name]; u != nil {
@@ -200,6 +209,7 @@ func (c *call) interpret(f *syntax.File, name string, flags, params []string) in
 	options := []interp.RunnerOption{
 		interp.StdIO(c.in, c.out, c.err), interp.Env(expand.ListEnviron(c.environ...)), interp.Dir(c.dir),
 		interp.Params(append(append(flags, "--"), params...)...),
+		interp.CallHandler(instead),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return handler }),
 	}
 	r, err := interp.New(options...)
@@ -207,7 +217,7 @@ func (c *call) interpret(f *syntax.File, name string, flags, params []string) in
 		fmt.Fprintf(c.err, "%s: %s\n", c.name, err)
 		return 2
 	}
-	err = r.Run(c.ctx, f)
+	err = r.Run(context.WithValue(c.ctx, scriptKey{}, name), f)
 	var status interp.ExitStatus
 	switch {
 	case errors.As(err, &status):
@@ -219,17 +229,40 @@ func (c *call) interpret(f *syntax.File, name string, flags, params []string) in
 	return 0
 }
 
+// scriptKey is the key of the name of a script in a context.
+type scriptKey struct{}
+
+// instead replaces builtins of the interpreter that lack something.
+func instead(ctx context.Context, args []string) ([]string, error) {
+	if args[0] != "printf" || len(args) < 2 {
+		return args, nil
+	}
+	h := interp.HandlerCtx(ctx)
+	if args[1] == "-v" && len(args) > 3 {
+		f := formatter{args: args[4:]}
+		f.format(args[3])
+		quoted, err := syntax.Quote(f.out.String(), syntax.LangBash)
+		if err != nil {
+			return []string{"false"}, nil
+		}
+		return []string{"eval", args[2] + "=" + quoted}, nil
+	}
+	c := &call{name: "printf", args: args[1:], out: h.Stdout, err: h.Stderr}
+	if status := invoke(printfUtility, c); status != 0 {
+		return []string{"false"}, nil
+	}
+	return []string{"true"}, nil
+}
+
 // handler runs the commands that are not builtins of the shell.
 func handler(ctx context.Context, args []string) error {
 	h := interp.HandlerCtx(ctx)
 	in, _ := h.Stdin.(*os.File)
 	c := &call{ctx: ctx, dir: h.Dir, in: in, out: h.Stdout, err: h.Stderr, run: execute}
-	h.Env.Each(func(name string, v expand.Variable) bool {
-		if v.Exported && v.Kind == expand.String {
-			c.environ = append(c.environ, name+"="+v.Str)
-		}
-		return true
-	})
+	c.environ = exported(h.Env)
+	if name, ok := ctx.Value(scriptKey{}).(string); ok {
+		c.place = fmt.Sprintf("%s: line %d", name, h.Pos.Line())
+	}
 	if c.in == nil {
 		null, err := os.Open("/dev/null")
 		if err == nil {
@@ -241,6 +274,21 @@ func handler(ctx context.Context, args []string) error {
 		return interp.ExitStatus(uint8(status))
 	}
 	return nil
+}
+
+// exported returns the environment of a command, by name.
+func exported(env expand.Environ) (list []string) {
+	values := map[string]string{}
+	env.Each(func(name string, v expand.Variable) bool {
+		if delete(values, name); v.Exported && v.Kind == expand.String && v.IsSet() {
+			values[name] = v.Str
+		}
+		return true
+	})
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, name+"="+values[name])
+	}
+	return list
 }
 
 // lookPath returns where a command is, or "".
@@ -406,7 +454,7 @@ func (l *lent) close() {
 
 // names returns the commands that the userland brings, for the host to lay out.
 func names() []string {
-	list := []string{"bash", "sh", "dash", "[", "test", "printf", "echo", "true", "false", "pwd", "kill"}
+	list := []string{"bash", "sh", "dash", "[", "test", "echo", "true", "false", "pwd", "kill"}
 	for name := range utilities {
 		list = append(list, name)
 	}

@@ -70,6 +70,10 @@ func shown(line string, ends, tabs, marks bool) string {
 func modern(args []string, plus bool) []string {
 	var out []string
 	for i, a := range args {
+		if i > 0 && (args[i-1] == "-n" || args[i-1] == "-c" || args[i-1] == "--lines" || args[i-1] == "--bytes") {
+			out = append(out, a)
+			continue
+		}
 		if len(a) > 1 && (a[0] == '-' || plus && a[0] == '+' && i == 0) && a[1] >= '0' && a[1] <= '9' {
 			count, suffix := strings.TrimLeft(a, "-"), ""
 			if n := len(count) - 1; count[n] == 'c' || count[n] == 'f' || count[n] == 'l' {

@@ -11,7 +11,7 @@ func init() {
 		"egrep": grep, "env": env, "expr": expr, "fgrep": grep, "find": find, "fold": fold, "grep": grep, "groups": says("root"),
 		"gunzip": gzipUtility, "gzip": gzipUtility, "head": head, "hostname": hostname, "id": id, "join": join, "jq": jq,
 		"ln": ln, "ls": ls, "md5sum": md5sum, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "nice": follow("n|adjustment="),
-		"nl": nl, "nohup": follow(""), "nproc": says("1"), "arch": says("x86_64"), "tty": says("not a tty"), "od": od, "paste": paste, "printenv": printenv,
+		"nl": nl, "nohup": follow(""), "nproc": says("1"), "arch": says("x86_64"), "tty": says("not a tty"), "od": od, "paste": paste, "printenv": printenv, "printf": printfUtility, "df": df,
 		"readlink": readlink, "realpath": realpath, "rev": rev, "rm": rm, "rmdir": rmdir, "sed": sed, "seq": seq,
 		"sha1sum": sha1sum, "sha224sum": sha224sum, "sha256sum": sha256sum, "sha384sum": sha384sum, "sha512sum": sha512sum,
 		"shuf": shuf, "sleep": sleep, "sort": sortUtility, "split": splitUtility, "stat": stat, "stdbuf": follow("i= o= e="), "sudo": follow("E n u="),

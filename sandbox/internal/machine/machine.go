@@ -8,7 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"path"
 	"strings"
 	"time"
 
@@ -240,8 +240,11 @@ func (u *Userland) layOut() error {
 	for _, file := range files {
 		l.file(file[0], 0o644, file[1])
 	}
-	for _, name := range append(slices.Clone(u.names), programs...) {
+	for _, name := range u.names {
 		l.file("/usr/bin/"+name, 0o755, "#!merit "+name+"\n")
+	}
+	for _, at := range programs {
+		l.file(at, 0o755, "#!merit "+path.Base(at)+"\n")
 	}
 	if u.python != nil {
 		u.python.layOut(l)
@@ -259,7 +262,7 @@ var (
 		{"/root/.local/bin/env", "export PATH=\"$HOME/.local/bin:$PATH\"\n"},
 		{"/etc/os-release", "PRETTY_NAME=\"Merit userland\"\nNAME=\"Merit userland\"\nID=merit\nID_LIKE=debian\nVERSION_ID=\"1\"\n"},
 	}
-	programs = []string{"python3", "python", "python3.13", "pytest", "py.test", "pip", "pip3"}
+	programs = []string{"/usr/bin/python3", "/usr/local/bin/python", "/usr/local/bin/python3", "/usr/local/bin/python3.13", "/usr/local/bin/pytest", "/usr/local/bin/py.test", "/usr/local/bin/pip", "/usr/local/bin/pip3"}
 )
 
 // layout fills a disk.

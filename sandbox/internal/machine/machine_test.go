@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-func userland(t *testing.T) *Userland {
+func userland(t testing.TB) *Userland {
 	t.Helper()
 	wasm, err := os.ReadFile(os.Getenv("U"))
 	if err != nil {
@@ -44,7 +44,7 @@ func TestScratch(t *testing.T) {
 }
 
 // packages reads the pure packages in a folder.
-func packages(t *testing.T, dir string) map[string][]byte {
+func packages(t testing.TB, dir string) map[string][]byte {
 	files := map[string][]byte{}
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(p) == ".pyc" {

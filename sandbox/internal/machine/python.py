@@ -59,7 +59,8 @@ def _end(status):
     atexit._run_exitfuncs()
     for file in (sys.stdout, sys.stderr):
         try:
-            file and file.flush()
+            if file and not file.closed:
+                file.flush()
         except BrokenPipeError:
             status = 120
         except BaseException:
@@ -278,7 +279,11 @@ def _installed():
     return found
 
 
+DEFERRED = "/etc/merit/deferred"  # as the userland's
+
+
 def _pip(args):
+    import os
     import re
 
     command = next((a for a in args if not a.startswith("-")), "")
@@ -320,6 +325,10 @@ def _pip(args):
     for name, w in names:
         if name in found:
             print(f"Requirement already satisfied: {w} in /usr/local/lib/python3.13/site-packages ({found[name]})")
+    if missing and os.path.exists(DEFERRED):
+        with open(DEFERRED, "a") as f:
+            f.writelines(f"pip {w}\n" for w in missing)
+        return 0
     for w in missing:
         print(f"ERROR: No matching distribution found for {w}: this machine has no network, and no such package", file=sys.stderr)
     return 1 if missing else 0
