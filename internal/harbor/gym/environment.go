@@ -170,13 +170,14 @@ func (e *environment) step(ctx context.Context, s *slot, action string, t *turn)
 	switch {
 	case done && said == "" || !done && len(calls) == 0:
 		t.reply.Flags[t.slot] |= env.InvalidAction
-		t.reply.Text[t.slot] = "You said nothing. Call bash, or say that the task is done."
+		t.reply.Text[t.slot] = "You said nothing. Call bash, or say that the task is done. "
 	case done:
 		return e.judge(ctx, s, t, last)
 	}
 	if last && ctx.Err() == nil {
 		return e.judge(ctx, s, t, true)
 	}
+	t.reply.Text[t.slot] += fmt.Sprintf("%d turns are left.", e.world.options.MaxSteps-len(s.state.Actions))
 	return nil
 }
 

@@ -191,9 +191,6 @@ func (b *builder) begin(i dockerfile.Instruction) error {
 	}
 	s.Box = made
 	b.stages = append(b.stages, s)
-	if _, python := isPlain(base); !python {
-		return made.Remove("/usr/bin/python") // distributions have only python3
-	}
 	return nil
 }
 

@@ -67,7 +67,7 @@ func (e *Examined) settings(t *task.Task) {
 		if env.Network.Mode == "allowlist" {
 			e.need(Network, strings.Join(env.Hosts, " "), "task.toml", "allowed_hosts")
 		}
-		if ok, _ := isPlain(env.Image); env.Image != "" && !ok {
+		if env.Image != "" && !isPlain(env.Image) {
 			if _, builds := t.Text("environment/Dockerfile"); !builds {
 				e.need(Base, env.Image, "task.toml", "an image without a Dockerfile")
 			}
@@ -173,7 +173,7 @@ func located(t *task.Task, file string, problems fault.Problems) error {
 func (e *Examined) from(i dockerfile.Instruction, where string, stages map[string]bool, vars map[string]string) {
 	words := strings.Fields(i.Text)
 	image := dockerfile.Expand(words[0], func(n string) (string, bool) { v, ok := vars[n]; return v, ok })
-	if ok, _ := isPlain(image); !ok && !stages[strings.ToLower(image)] {
+	if !isPlain(image) && !stages[strings.ToLower(image)] {
 		e.need(Base, image, where, "its software is not that of a machine")
 	}
 	if _, version, found := strings.Cut(path.Base(image), "python:"); found && !strings.HasPrefix(version, e.inventory.Python) && version[0] >= '0' && version[0] <= '9' {
@@ -187,7 +187,7 @@ func (e *Examined) from(i dockerfile.Instruction, where string, stages map[strin
 
 func (e *Examined) copied(i dockerfile.Instruction, where string, stages map[string]bool) {
 	if from := i.Flags["from"]; from != "" && !stages[strings.ToLower(from)] {
-		if ok, _ := isPlain(from); !ok {
+		if !isPlain(from) {
 			e.need(Base, from, where, "files are copied from it")
 		}
 	}
@@ -221,7 +221,7 @@ func commandName(words []string) string {
 		}
 		words = words[1:]
 	}
-	if len(words) == 0 || strings.ContainsAny(words[0], "/$<>*?-.:,@#0123456789%\\") || strings.ToLower(words[0]) != words[0] {
+	if len(words) == 0 || strings.ContainsAny(words[0], "/$<>*?-.:,@#0123456789%\\") {
 		return ""
 	}
 	return words[0]

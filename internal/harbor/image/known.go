@@ -14,8 +14,8 @@ var plain = strings.Fields(`ubuntu debian python alpine busybox bash scratch bui
 	laude-institute/t-bench/ubuntu-24-04 laude-institute/t-bench/python-3-13 laude-institute/t-bench/python-3-12
 	astral-sh/uv debian-slim base`)
 
-// isPlain reports whether an image is plain, and whether it brings Python with it.
-func isPlain(image string) (ok, python bool) {
+// isPlain reports whether an image is plain.
+func isPlain(image string) bool {
 	name, _, _ := strings.Cut(image, "@")
 	if k := strings.LastIndexByte(name, ':'); k > strings.LastIndexByte(name, '/') {
 		name = name[:k]
@@ -26,7 +26,7 @@ func isPlain(image string) (ok, python bool) {
 	for _, prefix := range []string{"library/", "public/", "docker/library/", "bitnami/"} {
 		name = strings.TrimPrefix(name, prefix)
 	}
-	return slices.Contains(plain, name), strings.Contains(name, "python") || strings.HasSuffix(name, "/uv")
+	return slices.Contains(plain, name)
 }
 
 // programs are what packages of Debian and Ubuntu are for: the commands that their users
