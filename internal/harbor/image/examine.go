@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/harbor/dockerfile"
 	"github.com/merit-rl/merit/internal/harbor/task"
@@ -86,19 +88,18 @@ func (e *Examined) settings(t *task.Task) {
 	}
 }
 
-// service is the name of a service of a Compose file, at two or four blanks.
-var service = regexp.MustCompile(`(?m)^(  |    )([A-Za-z0-9_.-]+):\s*$`)
-
-// compose adds the services of a Compose file besides main.
+// compose adds the services of a Compose file besides main, which is the agent's.
 func (e *Examined) compose(name, text string) {
-	_, text, _ = strings.Cut(text, "services:")
-	indent := ""
-	for _, m := range service.FindAllStringSubmatch(text, -1) {
-		if indent == "" {
-			indent = m[1]
-		}
-		if m[1] == indent && m[2] != "main" && m[2] != "client" && !slices.Contains([]string{"volumes", "networks"}, m[2]) {
-			e.need(Services, m[2], name, "a container beside that of the agent")
+	var file struct {
+		Services map[string]any `yaml:"services"`
+	}
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		e.need(Services, "unknown", name, "the file cannot be read")
+		return
+	}
+	for service := range file.Services {
+		if service != "main" {
+			e.need(Services, service, name, "a container beside that of the agent")
 		}
 	}
 }

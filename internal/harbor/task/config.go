@@ -34,6 +34,8 @@ type Config struct {
 
 	// Unknown lists keys that the format does not have, which Harbor ignores.
 	Unknown []string `toml:"-"`
+	// Notes are what Harbor's newest version refuses, and Merit reads.
+	Notes []string `toml:"-"`
 }
 
 // Package is [task]: how the task is called where it is published.
@@ -193,10 +195,12 @@ func ParseConfig(text string) (c Config, problems fault.Problems) {
 
 // check returns what is wrong with the values of c.
 func (c *Config) check() (p fault.Problems) {
-	p.OneOf("schema_version", c.SchemaVersion, versions...)
+	if !slices.Contains(versions, c.SchemaVersion) {
+		c.Notes = append(c.Notes, fmt.Sprintf("schema_version %q is not one that Merit knows (%s); it is read as the newest", c.SchemaVersion, strings.Join(versions, ", ")))
+	}
 	p.OneOf("multi_step_reward_strategy", c.Strategy, strategies...)
 	if c.Task != nil && (!taskName.MatchString(c.Task.Name) || strings.Contains(c.Task.Name, "..")) {
-		p.Invalid("task.name", fmt.Sprintf("%q is not of the form organization/name", c.Task.Name), "use letters, digits, -, _ and .")
+		c.Notes = append(c.Notes, fmt.Sprintf("task.name: %q is not of the form organization/name, which Harbor requires", c.Task.Name))
 	}
 	p.Under("environment", c.Environment.check())
 	p.Under("verifier", c.Verifier.check())

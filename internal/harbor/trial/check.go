@@ -61,6 +61,9 @@ func (c *Checker) Check(ctx context.Context, dir string) (*Report, error) {
 	for _, key := range t.Config.Unknown {
 		r.Notes = append(r.Notes, "task.toml: "+key+" is not a key of the format, and has no effect")
 	}
+	for _, note := range t.Config.Notes {
+		r.Notes = append(r.Notes, "task.toml: "+note)
+	}
 	e, err := image.Examine(t, c.Inventory)
 	if err != nil {
 		r.problem("%v", err)
