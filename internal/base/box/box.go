@@ -6,6 +6,7 @@ package box
 import (
 	"context"
 	"io/fs"
+	"time"
 )
 
 // Maker makes boxes. It is safe for concurrent use.
@@ -47,6 +48,8 @@ type Command struct {
 	Env  []string // NAME=value, and nothing else
 	Dir  string   // absolute
 	User string   // name or number; empty for root
+	// Timeout stops the command in a container; 0 never does. Machines count fuel instead.
+	Timeout time.Duration
 }
 
 // Result is how a command ended.

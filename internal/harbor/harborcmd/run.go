@@ -13,9 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/box"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/harbor/container"
 	"github.com/merit-rl/merit/internal/harbor/gym"
 	"github.com/merit-rl/merit/internal/harbor/image"
 	"github.com/merit-rl/merit/internal/harbor/task"
@@ -23,9 +24,10 @@ import (
 )
 
 type runOptions struct {
-	host  *console.Host
-	Agent string `flag:"agent" usage:"who works: oracle, which runs the task's solution, or nop, which does nothing" words:"oracle,nop"`
-	Out   string `flag:"out" usage:"the folder for the trials, each in a folder of its own"`
+	host      *console.Host
+	Agent     string `flag:"agent" usage:"who works: oracle, which runs the task's solution, or nop, which does nothing" words:"oracle,nop"`
+	Container bool   `flag:"container" usage:"run tasks that need more than a machine has in a container of Docker or Podman"`
+	Out       string `flag:"out" usage:"the folder for the trials, each in a folder of its own"`
 }
 
 func newRunCmd(h *console.Host) *cobra.Command {
@@ -38,7 +40,8 @@ work, and runs the verifier in another machine, which has the files that the age
 the tests. With --out it writes each trial as Harbor does: result.json, agent/ and
 verifier/.
 
-A task that needs more than such a machine has is refused by name. To let a model work on
+A task that needs more than such a machine has is refused by name, or runs in a container of
+Docker or Podman with --container. To let a model work on
 tasks, name their folder in a configuration (environment: {harbor: DIR}), and use merit
 rollout, or merit train.`,
 		Example: `  merit task run examples/harbor/log-report
@@ -108,18 +111,12 @@ func (o *runOptions) each(ctx context.Context, dirs []string) (all []outcome, er
 	if err != nil {
 		return nil, err
 	}
-	var problems fault.Problems
-	tasks := make([]*task.Task, len(dirs))
-	for i, dir := range dirs {
-		if tasks[i], err = runnable(dir, v); err != nil {
-			problems = append(problems, fault.Leaves(err)...)
-		}
+	prepare, err := o.plan(ctx, m, v, dirs)
+	if err != nil {
+		return nil, err
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
-	for _, t := range tasks {
-		p, err := trial.Prepare(ctx, m, t)
+	for _, build := range prepare {
+		p, err := build()
 		if err != nil {
 			return all, err
 		}
@@ -133,17 +130,49 @@ func (o *runOptions) each(ctx context.Context, dirs []string) (all []outcome, er
 	return all, nil
 }
 
-// runnable reads a task, and refuses it if it needs more than a machine has.
-func runnable(dir string, v *image.Inventory) (*task.Task, error) {
+// plan reads the tasks, and returns how each is built. It reports all that cannot run.
+func (o *runOptions) plan(ctx context.Context, m box.Maker, v *image.Inventory, dirs []string) (all []func() (*trial.Prepared, error), err error) {
+	var problems []error
+	var engine *container.Engine
+	for _, dir := range dirs {
+		t, needs, err := examined(dir, v)
+		build := func() (*trial.Prepared, error) { return trial.Prepare(ctx, m, t) }
+		if err == nil && len(needs) > 0 {
+			if err = gym.Refused(dir, needs); o.Container && !slices.ContainsFunc(needs, beyond) {
+				if engine, err = found(ctx, engine); err == nil {
+					build = func() (*trial.Prepared, error) { return trial.PrepareWith(ctx, t, engine.Build) }
+				}
+			}
+		}
+		problems, all = append(problems, err), append(all, build)
+	}
+	return all, errors.Join(problems...)
+}
+
+// beyond reports whether one container does not give what is needed either.
+func beyond(n image.Need) bool {
+	return n.Kind == image.Services || n.Kind == image.Devices || n.Kind == image.System
+}
+
+// found looks for an engine once.
+func found(ctx context.Context, e *container.Engine) (*container.Engine, error) {
+	if e != nil {
+		return e, nil
+	}
+	return container.Find(ctx)
+}
+
+// examined reads a task, and what it needs.
+func examined(dir string, v *image.Inventory) (*task.Task, []image.Need, error) {
 	t, err := task.Load(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e, err := image.Examine(t, v)
-	if err == nil && len(e.Needs) > 0 {
-		err = gym.Refused(dir, e.Needs)
+	if err != nil {
+		return nil, nil, err
 	}
-	return t, err
+	return t, e.Needs, nil
 }
 
 func (o *runOptions) trial(ctx context.Context, p *trial.Prepared) (outcome, error) {

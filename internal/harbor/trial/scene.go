@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/box"
@@ -35,14 +36,21 @@ func (p *Prepared) fork(ctx context.Context, i *image.Image) (box.Box, error) {
 	return i.Box.Fork(ctx)
 }
 
-// Prepare builds the environment of a task.
+// Prepare builds the environment of a task on a machine.
 func Prepare(ctx context.Context, m box.Maker, t *task.Task) (p *Prepared, err error) {
+	return PrepareWith(ctx, t, func(ctx context.Context, t *task.Task, verifier bool) (*image.Image, error) {
+		return image.Build(ctx, m, t, verifier)
+	})
+}
+
+// PrepareWith builds the environment of a task with build, and that of a separate verifier.
+func PrepareWith(ctx context.Context, t *task.Task, build func(ctx context.Context, t *task.Task, verifier bool) (*image.Image, error)) (p *Prepared, err error) {
 	p = &Prepared{Task: t}
-	if p.image, err = image.Build(ctx, m, t, false); err != nil {
+	if p.image, err = build(ctx, t, false); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(t.Stages, func(s task.Stage) bool { return s.Verifier.Separate() }) {
-		if p.verifier, err = image.Build(ctx, m, t, true); err != nil {
+		if p.verifier, err = build(ctx, t, true); err != nil {
 			p.Close()
 			return nil, err
 		}
@@ -161,7 +169,7 @@ func (s *Scene) Solve(ctx context.Context) (output []byte, failed *Failure) {
 	}
 	r := s.box.Run(ctx, box.Command{
 		Args: []string{"bash", "-c", "exec 2>&1; exec bash /solution/solve.sh"}, Env: append(slices.Clone(p.image.Env), environ(p.Task.Config.Solution.Env)...),
-		Dir: p.image.Dir, User: userOf(stage.Agent.User, p.image.User),
+		Dir: p.image.Dir, User: userOf(stage.Agent.User, p.image.User), Timeout: seconds(stage.Agent.Timeout, 0),
 	})
 	s.Fuel += r.Fuel
 	switch {
@@ -171,6 +179,16 @@ func (s *Scene) Solve(ctx context.Context) (output []byte, failed *Failure) {
 		return r.Output, &Failure{AgentFailed, fmt.Sprintf("the solution ended with status %d: %s", r.Status, last(r.Output))}
 	}
 	return r.Output, nil
+}
+
+// defaultVerifier is the time limit of a verifier that sets none, in seconds.
+const defaultVerifier = 600
+
+func seconds(limit *float64, otherwise float64) time.Duration {
+	if limit != nil {
+		otherwise = *limit
+	}
+	return time.Duration(otherwise * float64(time.Second))
 }
 
 var template = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-.*)?\}$`)
@@ -214,7 +232,7 @@ func (s *Scene) Verify(ctx context.Context) (Verdict, error) {
 	stage := s.Current()
 	r := b.Run(ctx, box.Command{
 		Args: []string{"bash", "/tests/test.sh"}, Env: append(slices.Clone(im.Env), environ(stage.Verifier.Env)...),
-		Dir: im.Dir, User: userOf(stage.Verifier.User, im.User),
+		Dir: im.Dir, User: userOf(stage.Verifier.User, im.User), Timeout: seconds(stage.Verifier.Timeout, defaultVerifier),
 	})
 	if err := ctx.Err(); err != nil {
 		return Verdict{}, err
