@@ -23,6 +23,7 @@ type environment struct {
 	spec  env.Spec
 	tasks []*entry
 	slots []slot
+	shut  bool
 }
 
 // slot is an episode.
@@ -46,6 +47,7 @@ func (e *environment) Spec() env.Spec { return e.spec }
 
 // Close implements env.Env.
 func (e *environment) Close() (err error) {
+	e.shut = true
 	for i := range e.slots {
 		err = errors.Join(err, e.slots[i].end())
 	}
@@ -65,6 +67,9 @@ func (s *slot) end() error {
 func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
 	if err := b.Check(e.spec); err != nil {
 		return err
+	}
+	if e.shut {
+		return errors.New("the environment is closed")
 	}
 	n := e.spec.Slots
 	r.Anchor, r.Text, r.Reward, r.Flags = sized(r.Anchor, n), sized(r.Text, n), sized(r.Reward, n), sized(r.Flags, n)
@@ -91,6 +96,9 @@ func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 			return err
 		}
 		r.Anchor[i] = e.slots[i].anchor
+	}
+	if b.Want&env.WantText == 0 {
+		r.Text = r.Text[:0]
 	}
 	return nil
 }
