@@ -320,7 +320,7 @@ func withoutInstalls(script string) string {
 	var out strings.Builder
 	at := 0
 	for _, c := range commandsOf(script) {
-		if _, ok := c.installs(); ok {
+		if _, ok := c.installs(); ok && commandName(c.words) != "uvx" {
 			out.WriteString(script[at:c.from] + " " + strings.Join(c.words[:c.prefix()], " ") + " true ")
 			at = c.to
 		}

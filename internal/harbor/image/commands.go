@@ -82,6 +82,8 @@ func (c command) installs() (i install, ok bool) {
 		}
 	}
 	switch name {
+	case "uvx":
+		return with(w[1:]), true
 	case "apt-get", "apt", "aptitude", "apk", "yum", "dnf", "microdnf":
 		return packages("apt", w[1:], "install", "add")
 	case "pip", "pip3", "pip3.11", "pip3.12", "pip3.13":
@@ -92,6 +94,22 @@ func (c command) installs() (i install, ok bool) {
 		return install{manager: "apt"}, true
 	}
 	return i, false
+}
+
+// with reads the packages that uvx installs: those of --with, and not the program, whose own
+// package is one of them or is installed.
+func with(args []string) (i install) {
+	i.manager = "pip"
+	for k := 0; k < len(args); k++ {
+		switch a := args[k]; {
+		case (a == "-w" || a == "--with") && k+1 < len(args):
+			k++
+			i.names = append(i.names, strings.Split(args[k], ",")...)
+		case strings.HasPrefix(a, "--with="):
+			i.names = append(i.names, strings.Split(strings.TrimPrefix(a, "--with="), ",")...)
+		}
+	}
+	return i
 }
 
 // valued are flags of managers that a value follows.

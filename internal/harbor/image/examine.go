@@ -309,6 +309,10 @@ func (e *Examined) pip(name, where string) {
 		e.need(Package, name, where, "used by "+by)
 		return
 	}
+	if strings.HasPrefix(name, "pytest-") { // nothing imports a plug-in
+		e.need(Package, name, where, "a plug-in of pytest")
+		return
+	}
 	e.Unused = append(e.Unused, Need{Package, name, where, ""})
 }
 
