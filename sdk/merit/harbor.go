@@ -60,7 +60,7 @@ func (s *Session) openHarbor(ctx context.Context, o *options, splits []string) e
 		return s.Config.Places.Explain("", err)
 	}
 	if n := len(w.Skipped); n > 0 && o.log != nil {
-		o.log.Warn(fmt.Sprintf("%d tasks of %s need more than a machine has, and are left out; merit task check lists them", n, e.Harbor))
+		o.log.Warn(fmt.Sprintf("%d tasks of %s need more than a machine has, and are left out", n, e.Harbor))
 	}
 	s.harbor = w
 	o.open = func(_ context.Context, split string, _ int) (env.Env, error) { return w.Open(split, e.Slots) }

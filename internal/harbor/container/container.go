@@ -44,7 +44,7 @@ func Find(ctx context.Context) (*Engine, error) {
 	}
 	return nil, &fault.Error{
 		Boundary: fault.CLI, Kind: fault.Missing, Where: "docker, podman", What: "there is nothing to run containers with: " + strings.Join(why, "; "),
-		Hint: "start Docker or Podman, choose tasks that need no container with merit task check",
+		Hint: "start Docker or Podman, or choose tasks that need no container",
 	}
 }
 

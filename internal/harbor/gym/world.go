@@ -103,7 +103,7 @@ func Load(ctx context.Context, m box.Maker, dir string, o Options) (*World, erro
 		}
 	}
 	if len(problems) == 0 && len(w.tasks) == 0 {
-		problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Refused, Where: dir, What: "no task of this folder runs on a machine", Hint: "see why with merit task check"})
+		problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Refused, Where: dir, What: "no task of this folder runs on a machine", Hint: "without options.skip, the error says what they need"})
 	}
 	return w, errors.Join(problems...)
 }
@@ -119,7 +119,7 @@ func Refused(dir string, needs []image.Need) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Refused, Where: dir, What: "the task needs what machines without a container lack: " + text,
-		Hint: "run it in a container with merit task run --container, leave it out with options.skip of the environment",
+		Hint: "run it in a container, or leave it out of the environment with options.skip",
 	}
 }
 

@@ -125,7 +125,7 @@ func (b *builder) readContext() {
 func (b *builder) fails(i dockerfile.Instruction, what string, args ...any) error {
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Refused, Where: fmt.Sprintf("%s/%s:%d", b.task.Dir, b.from.file, i.Line), What: fmt.Sprintf(what, args...),
-		Hint: "see what the task needs with merit task check",
+		Hint: "correct the Dockerfile, or run the task in a container",
 	}
 }
 
@@ -191,6 +191,10 @@ func (b *builder) begin(i dockerfile.Instruction) error {
 	}
 	s.Box = made
 	b.stages = append(b.stages, s)
+	if strings.Contains(base, "laude-institute/t-bench/") { // its images end with WORKDIR /app
+		s.Dir = "/app"
+		return s.folder(s.Dir)
+	}
 	return nil
 }
 

@@ -102,7 +102,7 @@ func with(args []string) (i install) {
 	i.manager = "pip"
 	for k := 0; k < len(args); k++ {
 		switch a := args[k]; {
-		case (a == "-w" || a == "--with") && k+1 < len(args):
+		case (a == "-w" || a == "--with" || a == "--from") && k+1 < len(args):
 			k++
 			i.names = append(i.names, strings.Split(args[k], ",")...)
 		case strings.HasPrefix(a, "--with="):

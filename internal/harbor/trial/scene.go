@@ -69,7 +69,7 @@ func (p *Prepared) enter(ctx context.Context) error {
 	r := p.image.Box.Run(ctx, box.Command{Args: append(slices.Clone(p.image.Entry), "true"), Env: p.image.Env, Dir: p.image.Dir})
 	if r.Err != nil || r.Status != 0 {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Refused, Where: p.Task.Dir, Err: r.Err,
-			What: fmt.Sprintf("the entry point of the image ends with status %d: %s", r.Status, last(r.Errors)), Hint: "see what the task needs with merit task check"}
+			What: fmt.Sprintf("the entry point of the image ends with status %d: %s", r.Status, last(r.Errors)), Hint: "run the task in a container"}
 	}
 	return nil
 }
