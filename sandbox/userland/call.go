@@ -23,7 +23,7 @@ type call struct {
 	environ  []string // NAME=value
 	in       *os.File
 	out, err io.Writer
-	place    string // the script and the line, for errors of the shell
+	place    string                           // the script and the line, for errors of the shell
 	run      func(c *call, args []string) int // runs another command with the streams of c
 }
 

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,13 +50,9 @@ func packages(t testing.TB, dir string) map[string][]byte {
 			return nil
 		}
 		name, _ := filepath.Rel(dir, p)
-		for _, prefix := range []string{"py.py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} {
-			if strings.HasPrefix(name, prefix) {
-				data, err := os.ReadFile(p)
-				require.NoError(t, err)
-				files[filepath.ToSlash(name)] = data
-			}
-		}
+		data, err := os.ReadFile(p)
+		require.NoError(t, err)
+		files[filepath.ToSlash(name)] = data
 		return nil
 	})
 	return files
