@@ -169,6 +169,7 @@ func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
 	}
 	out, errs := &sink{most: u.limits.Output}, &sink{most: u.limits.Output}
 	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{input}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
+	p.from = &u.pool
 	i.Begin(ctx, u.budget())
 	status, stop := u.run(i)
 	used, late := i.End()
@@ -179,8 +180,7 @@ func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
 	if stop != nil {
 		r.Stop, r.Err = stop, stop
 	}
-	p.table.CloseAll()
-	u.put(i)
+	p.end()
 	return r
 }
 
@@ -214,7 +214,10 @@ func (s *sink) Write(p []byte) error {
 
 func silent() *engine.Open { return engine.OpenStream(&sink{most: 1 << 20}) }
 
-var errNested = errors.New("programs start each other too deeply")
+var (
+	errNested   = errors.New("programs start each other too deeply")
+	errNoPython = errors.New("the machine has no Python")
+)
 
 // New returns a machine with the folders of Linux and the commands of the userland.
 func (u *Userland) New() *Machine {

@@ -239,6 +239,6 @@ func (p *process) subprocess(m message) []byte {
 	if standard[2] = standard[1]; string(m.Err) != `"out"` {
 		standard[2] = pick(m.Err, errs)
 	}
-	status := p.nest("shell", request{Args: m.Args, Env: m.Env, Dir: m.Dir}, standard)
-	return framed([]byte(fmt.Sprintf(`{"status": %d, "out": %d}`, status, len(out.data))), out.data, errs.data)
+	e := p.finish(p.child("shell", request{Args: m.Args, Env: m.Env, Dir: m.Dir}, standard))
+	return framed([]byte(fmt.Sprintf(`{"status": %d, "out": %d}`, e.status, len(out.data))), out.data, errs.data)
 }
