@@ -22,6 +22,7 @@ import (
 type Limits struct {
 	Disk   disk.Limits
 	Fuel   uint64
+	Start  uint64 // fuel of the start of an interpreter, once
 	Memory uint64 // bytes of each program's instance
 	Depth  uint64 // of nested calls in an instance
 	Nested int    // of programs that run programs
@@ -33,7 +34,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Disk: disk.Limits{Bytes: 512 << 20, Files: 100_000, Depth: 200},
-		Fuel: 100_000_000_000, Memory: 256 << 20, Depth: 200_000, Nested: 8, Output: 4 << 20, Wall: 10 * time.Minute,
+		Fuel: 100_000_000_000, Start: 100_000_000_000, Memory: 256 << 20, Depth: 200_000, Nested: 8, Output: 4 << 20, Wall: 10 * time.Minute,
 	}
 }
 

@@ -14,7 +14,10 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-func userland(t testing.TB) *Userland {
+func userland(t testing.TB) *Userland { return limited(t, DefaultLimits()) }
+
+// limited loads a userland whose commands have limits.
+func limited(t testing.TB, l Limits) *Userland {
 	t.Helper()
 	wasm, err := os.ReadFile(os.Getenv("U"))
 	if err != nil {
@@ -24,7 +27,7 @@ func userland(t testing.TB) *Userland {
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	by := Python{interpreter.Python().In(interpreter.Folder()), interpreter.Folder(), packages(t, os.Getenv("P"))}
-	u, err := Load(context.Background(), e, engine.Bytes(wasm), DefaultLimits(), &by)
+	u, err := Load(context.Background(), e, engine.Bytes(wasm), l, &by)
 	require.NoError(t, err)
 	t.Cleanup(u.Close)
 	return u

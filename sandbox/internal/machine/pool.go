@@ -27,7 +27,9 @@ func (p *pool) boot(ctx context.Context, t *engine.Table, function string) (stop
 		return nil, err
 	}
 	i.Attach(t)
-	i.Begin(ctx, p.budget())
+	b := p.budget()
+	b.Fuel = p.limits.Start
+	i.Begin(ctx, b)
 	_, stop = i.Call(i.Func(function))
 	if _, late := i.End(); late != nil {
 		stop = late

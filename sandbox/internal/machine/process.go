@@ -177,6 +177,9 @@ func (p *process) finish(c *process) event {
 
 // end frees what a process had, and ends the processes that it started.
 func (p *process) end() {
+	if p.from == nil {
+		return
+	}
 	for _, c := range p.children {
 		if c == nil {
 			continue
@@ -190,6 +193,7 @@ func (p *process) end() {
 	p.children = nil
 	p.table.CloseAll()
 	p.from.put(p.instance)
+	p.from = nil
 }
 
 // crashed says on standard error why a process ended that did not end by itself.
