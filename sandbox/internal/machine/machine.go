@@ -67,7 +67,7 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits,
 	}
 	program.Process.Args = []string{"userland"}
 	u := &Userland{pool: pool{program: program, limits: l, depth: l.Depth}}
-	err = u.start(ctx)
+	err = u.start(ctx, e)
 	if err == nil && py != nil {
 		u.python, err = loadPython(ctx, e, py, l)
 	}
@@ -82,9 +82,9 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits,
 }
 
 // start starts one instance, keeps its state and learns the names of the commands.
-func (u *Userland) start(ctx context.Context) error {
+func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
 	empty := disk.New(u.limits.Disk, epoch, 1)
-	stop, err := u.boot(ctx, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize")
+	stop, err := u.boot(ctx, e, [32]byte{}, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize", &sink{})
 	if err != nil {
 		return err
 	}
