@@ -23,7 +23,7 @@ type call struct {
 	environ  []string // NAME=value
 	in       *os.File
 	out, err io.Writer
-	place    string // the script and the line, for errors of the shell
+	place    string                           // the script and the line, for errors of the shell
 	run      func(c *call, args []string) int // runs another command with the streams of c
 }
 
@@ -56,9 +56,17 @@ func (c *call) getenv(name string) string {
 func (c *call) print(text ...string) {
 	for _, t := range text {
 		if _, err := io.WriteString(c.out, t); err != nil {
-			panic(exit(brokenPipe))
+			panic(exit(c.unwritten(err)))
 		}
 	}
+}
+
+// unwritten returns the exit status after an error of standard output.
+func (c *call) unwritten(err error) int {
+	if errors.Is(err, syscall.EPIPE) {
+		return brokenPipe
+	}
+	return c.fail("write error: %s", err)
 }
 
 func (c *call) printf(format string, args ...any) { c.print(fmt.Sprintf(format, args...)) }
@@ -290,7 +298,7 @@ func invoke(u utility, c *call) (status int) {
 			panic(e)
 		}
 		if err := buffered.Flush(); err != nil && status == 0 {
-			status = brokenPipe
+			status = c.unwritten(err)
 		}
 		c.out = direct
 	}()

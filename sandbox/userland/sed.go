@@ -192,7 +192,7 @@ func (e *editor) editFile(name string, o options) int {
 
 func (e *editor) write(text string) {
 	if _, err := io.WriteString(e.to, text); err != nil {
-		panic(exit(brokenPipe))
+		panic(exit(e.unwritten(err)))
 	}
 }
 

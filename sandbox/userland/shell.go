@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"mvdan.cc/sh/v3/expand"
@@ -280,7 +280,7 @@ func handler(ctx context.Context, args []string) error {
 func exported(env expand.Environ) (list []string) {
 	values := map[string]string{}
 	env.Each(func(name string, v expand.Variable) bool {
-		if delete(values, name); v.Exported && v.Kind == expand.String && v.IsSet() {
+		if delete(values, name); (v.Exported || name == "PWD" || name == "OLDPWD") && v.Kind == expand.String && v.IsSet() {
 			values[name] = v.Str
 		}
 		return true
@@ -352,9 +352,9 @@ func install(c *call) int {
 //go:noescape
 func machineSpawn(at unsafe.Pointer, size uint32, in, out, err uint32) uint32
 
-//go:wasmimport merit_machine answer
+//go:wasmimport merit_machine turn
 //go:noescape
-func machineAnswer(at unsafe.Pointer, size uint32) uint32
+func machineTurn(process uint32, value unsafe.Pointer) uint32
 
 // spawned is a program that the host should run.
 type spawned struct {
@@ -364,8 +364,8 @@ type spawned struct {
 	Dir     string   `json:"dir"`
 }
 
-// spawn lets the host run a program in an instance of its own, to its end. Its streams are
-// files or streams of the host, which both use: a pipe is copied before and afterwards.
+// spawn lets the host run a program in an instance of its own. Both use the same files, pipes
+// and streams; what is none of these, such as a buffer, gets a copy at the end.
 func (c *call) spawn(name string, args []string) int {
 	request, err := json.Marshal(spawned{name, args, c.environ, path.Clean("/" + c.dir)})
 	if err != nil {
@@ -373,17 +373,50 @@ func (c *call) spawn(name string, args []string) int {
 	}
 	var streams lent
 	defer streams.close()
-	in := streams.input(c.in)
+	in := descriptor(c.in)
 	out := streams.output(c.out)
 	errors := out
 	if c.err != c.out {
 		errors = streams.output(c.err)
 	}
-	size := machineSpawn(unsafe.Pointer(unsafe.SliceData(request)), uint32(len(request)), in, out, errors)
-	answer := make([]byte, max(size, 4))
-	machineAnswer(unsafe.Pointer(unsafe.SliceData(answer)), size)
-	streams.copy()
-	return int(int32(binary.LittleEndian.Uint32(answer)))
+	process := machineSpawn(unsafe.Pointer(unsafe.SliceData(request)), uint32(len(request)), in, out, errors)
+	for {
+		var value uint32
+		switch machineTurn(process, unsafe.Pointer(&value)) {
+		case reading:
+			c.await(value, func(raw syscall.RawConn, f func(uintptr) bool) error { return raw.Read(f) })
+		case writing:
+			c.await(value, func(raw syscall.RawConn, f func(uintptr) bool) error { return raw.Write(f) })
+		default:
+			streams.copy()
+			return int(int32(value))
+		}
+	}
+}
+
+// What a process of the host waits for.
+const (
+	reading = 1
+	writing = 2
+)
+
+// await waits until a descriptor is ready, while other parts of the shell run.
+func (c *call) await(fd uint32, wait func(syscall.RawConn, func(uintptr) bool) error) {
+	for _, stream := range []any{c.in, c.out, c.err} {
+		f, ok := stream.(*os.File)
+		if !ok || descriptor(f) != fd {
+			continue
+		}
+		if raw, err := f.SyscallConn(); err == nil {
+			waited := false
+			_ = wait(raw, func(uintptr) bool {
+				ready := waited
+				waited = true
+				return ready
+			})
+		}
+		return
+	}
 }
 
 // lent are the streams of a program that the host runs.
@@ -409,23 +442,9 @@ func (l *lent) scratch() *os.File {
 	return f
 }
 
-// input returns a descriptor to read from.
-func (l *lent) input(f *os.File) uint32 {
-	if !strings.HasPrefix(f.Name(), "|") {
-		return descriptor(f)
-	}
-	s := l.scratch()
-	if s == nil {
-		return descriptor(f)
-	}
-	_, _ = io.Copy(s, f)
-	_, _ = s.Seek(0, io.SeekStart)
-	return descriptor(s)
-}
-
 // output returns a descriptor to write to.
 func (l *lent) output(w io.Writer) uint32 {
-	if f, ok := w.(*os.File); ok && !strings.HasPrefix(f.Name(), "|") {
+	if f, ok := w.(*os.File); ok {
 		return descriptor(f)
 	}
 	s := l.scratch()

@@ -83,7 +83,7 @@ func sortUtility(c *call) int {
 	}
 	for _, line := range all {
 		if _, err := io.WriteString(out, line+"\n"); err != nil {
-			return brokenPipe
+			return c.unwritten(err)
 		}
 	}
 	return status

@@ -22,7 +22,7 @@ func cat(c *call) int {
 				f.Flush()
 			}
 			if _, err := io.Copy(c.out, r); err != nil {
-				panic(exit(brokenPipe))
+				panic(exit(c.unwritten(err)))
 			}
 			return
 		}
@@ -161,7 +161,7 @@ func (c *call) headOf(r io.Reader, n int64, bytes bool) {
 		}
 	case bytes:
 		if _, err := io.CopyN(c.out, r, n); err != nil && err != io.EOF {
-			panic(exit(brokenPipe))
+			panic(exit(c.unwritten(err)))
 		}
 	case n > 0:
 		for line := range c.linesOf(r) {

@@ -34,10 +34,23 @@ const MachineModule = "merit_machine"
 type Machine interface {
 	// Request is what the process should do.
 	Request() []byte
-	// Spawn runs another program to its end, with descriptors of the caller as its standard
-	// streams, and returns the answer.
-	Spawn(i *Instance, request []byte, standard [3]uint32) (answer []byte)
+	// Spawn makes a process of another program, with descriptors of the caller as its
+	// standard streams, and returns its number.
+	Spawn(request []byte, standard [3]uint32) (process uint32)
+	// Turn runs a process until it ends or waits for a pipe. It returns what it waits for and
+	// the descriptor of the caller, or the exit status.
+	Turn(process uint32) (waits Waiting, value uint32)
 }
+
+// Waiting is what a process waits for.
+type Waiting uint32
+
+// What a process may wait for.
+const (
+	Ended   Waiting = iota // nothing: the value is its exit status
+	Reading                // something to read
+	Writing                // room to write
+)
 
 // MachineImports are the functions that the userland imports besides those of WASI.
 func MachineImports() []Import {
@@ -58,15 +71,15 @@ func MachineImports() []Import {
 			if !ok {
 				return 0
 			}
-			request = append([]byte(nil), request...)
 			i.Charge(uint64(len(request)))
-			i.world.Answer = m.Spawn(i, request, [3]uint32{uint32(p[2]), uint32(p[3]), uint32(p[4])})
-			return uint64(len(i.world.Answer))
+			return uint64(m.Spawn(append([]byte(nil), request...), [3]uint32{uint32(p[2]), uint32(p[3]), uint32(p[4])}))
 		}),
-		add("answer", "ii", func(i *Instance, _ Machine, p []uint64) uint64 {
-			n := i.give(i.world.Answer, p[0], p[1])
-			i.world.Answer = nil
-			return n
+		add("turn", "ii", func(i *Instance, m Machine, p []uint64) uint64 {
+			waits, value := m.Turn(uint32(p[0]))
+			if b, ok := i.Bytes(uint32(p[1]), 4); ok {
+				binary.LittleEndian.PutUint32(b, value)
+			}
+			return uint64(waits)
 		}),
 	}
 }

@@ -137,6 +137,12 @@ func (w *walk) task(dir string) string {
 	}
 	w.run("rm", "/etc/merit/deferred")
 	w.tree(filepath.Join(dir, "tests"), "/tests")
+	if os.Getenv("ORACLE") != "" {
+		w.tree(filepath.Join(dir, "solution"), "/solution")
+		if r := w.run("bash", "/solution/solve.sh"); r.Status != 0 || r.Err != nil {
+			return "solution failed"
+		}
+	}
 	r := w.run("bash", "/tests/test.sh")
 	if r.Err != nil {
 		return "verifier stopped: " + r.Err.Error()

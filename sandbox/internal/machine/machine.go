@@ -22,6 +22,7 @@ import (
 type Limits struct {
 	Disk   disk.Limits
 	Fuel   uint64
+	Start  uint64 // fuel of the start of an interpreter, once
 	Memory uint64 // bytes of each program's instance
 	Depth  uint64 // of nested calls in an instance
 	Nested int    // of programs that run programs
@@ -33,7 +34,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Disk: disk.Limits{Bytes: 512 << 20, Files: 100_000, Depth: 200},
-		Fuel: 100_000_000_000, Memory: 256 << 20, Depth: 200_000, Nested: 8, Output: 4 << 20, Wall: 10 * time.Minute,
+		Fuel: 100_000_000_000, Start: 100_000_000_000, Memory: 256 << 20, Depth: 200_000, Nested: 8, Output: 4 << 20, Wall: 10 * time.Minute,
 	}
 }
 
@@ -66,7 +67,7 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits,
 	}
 	program.Process.Args = []string{"userland"}
 	u := &Userland{pool: pool{program: program, limits: l, depth: l.Depth}}
-	err = u.start(ctx)
+	err = u.start(ctx, e)
 	if err == nil && py != nil {
 		u.python, err = loadPython(ctx, e, py, l)
 	}
@@ -81,9 +82,9 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits,
 }
 
 // start starts one instance, keeps its state and learns the names of the commands.
-func (u *Userland) start(ctx context.Context) error {
+func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
 	empty := disk.New(u.limits.Disk, epoch, 1)
-	stop, err := u.boot(ctx, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize")
+	stop, err := u.boot(ctx, e, [32]byte{}, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize", &sink{})
 	if err != nil {
 		return err
 	}
@@ -169,6 +170,7 @@ func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
 	}
 	out, errs := &sink{most: u.limits.Output}, &sink{most: u.limits.Output}
 	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{input}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
+	p.from = &u.pool
 	i.Begin(ctx, u.budget())
 	status, stop := u.run(i)
 	used, late := i.End()
@@ -179,8 +181,7 @@ func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
 	if stop != nil {
 		r.Stop, r.Err = stop, stop
 	}
-	p.table.CloseAll()
-	u.put(i)
+	p.end()
 	return r
 }
 
@@ -214,7 +215,10 @@ func (s *sink) Write(p []byte) error {
 
 func silent() *engine.Open { return engine.OpenStream(&sink{most: 1 << 20}) }
 
-var errNested = errors.New("programs start each other too deeply")
+var (
+	errNested   = errors.New("programs start each other too deeply")
+	errNoPython = errors.New("the machine has no Python")
+)
 
 // New returns a machine with the folders of Linux and the commands of the userland.
 func (u *Userland) New() *Machine {

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,10 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-func userland(t testing.TB) *Userland {
+func userland(t testing.TB) *Userland { return limited(t, DefaultLimits()) }
+
+// limited loads a userland whose commands have limits.
+func limited(t testing.TB, l Limits) *Userland {
 	t.Helper()
 	wasm, err := os.ReadFile(os.Getenv("U"))
 	if err != nil {
@@ -25,7 +27,7 @@ func userland(t testing.TB) *Userland {
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	by := Python{interpreter.Python().In(interpreter.Folder()), interpreter.Folder(), packages(t, os.Getenv("P"))}
-	u, err := Load(context.Background(), e, engine.Bytes(wasm), DefaultLimits(), &by)
+	u, err := Load(context.Background(), e, engine.Bytes(wasm), l, &by)
 	require.NoError(t, err)
 	t.Cleanup(u.Close)
 	return u
@@ -51,13 +53,9 @@ func packages(t testing.TB, dir string) map[string][]byte {
 			return nil
 		}
 		name, _ := filepath.Rel(dir, p)
-		for _, prefix := range []string{"py.py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} {
-			if strings.HasPrefix(name, prefix) {
-				data, err := os.ReadFile(p)
-				require.NoError(t, err)
-				files[filepath.ToSlash(name)] = data
-			}
-		}
+		data, err := os.ReadFile(p)
+		require.NoError(t, err)
+		files[filepath.ToSlash(name)] = data
 		return nil
 	})
 	return files

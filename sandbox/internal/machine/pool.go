@@ -1,8 +1,11 @@
 package machine
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
@@ -20,14 +23,21 @@ type pool struct {
 	idle []*engine.Instance
 }
 
-// boot starts the first instance with a function and keeps the state after it.
-func (p *pool) boot(ctx context.Context, t *engine.Table, function string) (stop *engine.Stop, err error) {
+// boot starts the first instance with a function and keeps the state after it, and what the
+// function printed. An earlier process may have kept both in the cache.
+func (p *pool) boot(ctx context.Context, e *engine.Engine, files [32]byte, t *engine.Table, function string, said *sink) (stop *engine.Stop, err error) {
+	name := fmt.Sprintf("machine %s %x %x %d %d", p.program.Key(), p.program.Process.Sum(), files, p.limits.Memory, p.limits.Start)
+	if e.Recall(name, func(kept []byte) { p.born, said.data = parseKept(kept) }); p.born != nil {
+		return nil, nil
+	}
 	i, err := p.program.Instantiate(ctx, p.limits.Memory)
 	if err != nil {
 		return nil, err
 	}
 	i.Attach(t)
-	i.Begin(ctx, p.budget())
+	b := p.budget()
+	b.Fuel = p.limits.Start
+	i.Begin(ctx, b)
 	_, stop = i.Call(i.Func(function))
 	if _, late := i.End(); late != nil {
 		stop = late
@@ -39,8 +49,28 @@ func (p *pool) boot(ctx context.Context, t *engine.Table, function string) (stop
 		i.Close()
 		return stop, err
 	}
+	if pieces, ok := p.born.Pieces(); ok && (stop == nil || stop.Code == 0) {
+		head := append(binary.LittleEndian.AppendUint32(nil, uint32(len(said.data))), said.data...)
+		e.Keep(name, append([][]byte{head}, pieces...)...)
+	}
 	p.put(i)
 	return stop, nil
+}
+
+// parseKept reads what boot kept; it returns nil if it is damaged.
+func parseKept(data []byte) (*engine.State, []byte) {
+	if len(data) < 4 {
+		return nil, nil
+	}
+	n := int(binary.LittleEndian.Uint32(data))
+	if n > len(data)-4 {
+		return nil, nil
+	}
+	state, err := engine.ParseState(data[4+n:])
+	if err != nil {
+		return nil, nil
+	}
+	return state, bytes.Clone(data[4 : 4+n])
 }
 
 func (p *pool) budget() engine.Budget {

@@ -3,6 +3,7 @@ package machine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/binary"
@@ -58,7 +59,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*p
 		Env:  []string{"PYTHONHASHSEED=0", "PYTHONHOME=" + pythonHome, "HOME=/"},
 	}
 	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library, packages: by.Packages}
-	if err := p.start(ctx); err != nil {
+	if err := p.start(ctx, e); err != nil {
 		p.close()
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*p
 }
 
 // start runs the boot script, and keeps the state after it.
-func (p *python) start(ctx context.Context) error {
+func (p *python) start(ctx context.Context, e *engine.Engine) error {
 	d := disk.New(p.limits.Disk, epoch, 1)
 	lay := &layout{disk: d}
 	p.layOut(lay)
@@ -74,17 +75,28 @@ func (p *python) start(ctx context.Context) error {
 		return lay.err
 	}
 	out, errs := &sink{most: 1 << 10}, &sink{most: 1 << 16}
-	stop, err := p.boot(ctx, engine.NewTable(d, [3]*engine.Open{silent(), engine.OpenStream(out), engine.OpenStream(errs)}), "_start")
+	stop, err := p.boot(ctx, e, p.sum(), engine.NewTable(d, [3]*engine.Open{silent(), engine.OpenStream(out), engine.OpenStream(errs)}), "_start", out)
 	if err != nil {
 		return err
 	}
-	if stop == nil || stop.Kind != engine.Exited || stop.Code != 0 {
+	if stop != nil && (stop.Kind != engine.Exited || stop.Code != 0) {
 		return fmt.Errorf("%w: %v\n%s", errPython, stop, errs.data)
 	}
 	if n, _ := fmt.Sscan(string(out.data), &p.function, &p.empty); n != 2 {
 		return errPython
 	}
 	return nil
+}
+
+// sum digests the files that the start reads.
+func (p *python) sum() (sum [32]byte) {
+	h := sha256.New()
+	_, _ = h.Write(bootPython)
+	for _, name := range slices.Sorted(maps.Keys(p.packages)) {
+		fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(p.packages[name]))
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // layOut puts the library where CPython looks for it.
@@ -239,6 +251,6 @@ func (p *process) subprocess(m message) []byte {
 	if standard[2] = standard[1]; string(m.Err) != `"out"` {
 		standard[2] = pick(m.Err, errs)
 	}
-	status := p.nest("shell", request{Args: m.Args, Env: m.Env, Dir: m.Dir}, standard)
-	return framed([]byte(fmt.Sprintf(`{"status": %d, "out": %d}`, status, len(out.data))), out.data, errs.data)
+	e := p.finish(p.child("shell", request{Args: m.Args, Env: m.Env, Dir: m.Dir}, standard))
+	return framed([]byte(fmt.Sprintf(`{"status": %d, "out": %d}`, e.status, len(out.data))), out.data, errs.data)
 }

@@ -32,7 +32,7 @@ func (d *Disk) Make(at Place, kind Kind, mode uint16, data string) (uint32, Errn
 // vacant returns why nothing can be created at a place.
 func (d *Disk) vacant(at Place) Errno {
 	switch {
-	case at.Node != None || at.Name == "":
+	case at.Node != None || !at.named():
 		return Exists
 	case d.look(at.Folder).links == 0: // a removed folder
 		return NoEntry
@@ -75,6 +75,9 @@ func (d *Disk) Link(node uint32, at Place) Errno {
 	if errno := d.vacant(at); errno != OK {
 		return errno
 	}
+	if at.Slash {
+		return NoEntry
+	}
 	if d.look(node).kind == Folder {
 		return NotAllowed
 	}
@@ -95,6 +98,8 @@ func (d *Disk) Unlink(at Place) Errno {
 		return NoEntry
 	case d.look(at.Node).kind == Folder:
 		return IsFolder
+	case at.Slash:
+		return NotFolder
 	}
 	d.remove(at)
 	n := d.edit(at.Node)
@@ -111,10 +116,12 @@ func (d *Disk) RemoveFolder(at Place) Errno {
 		return NoEntry
 	case d.look(at.Node).kind != Folder:
 		return NotFolder
+	case at.Name == ".":
+		return Invalid
+	case at.Name == "..":
+		return NotEmpty
 	case at.Node == Root:
 		return Busy
-	case at.Name == "":
-		return Invalid // "." or ".."
 	case len(d.look(at.Node).entries) > 0:
 		return NotEmpty
 	}
@@ -152,20 +159,22 @@ func (d *Disk) Rename(from, to Place) Errno {
 
 // movable returns why a name cannot be moved.
 func (d *Disk) movable(from, to Place) Errno {
+	if !from.named() || !to.named() {
+		return Busy
+	}
 	if from.Node == None {
 		return NoEntry
 	}
-	if from.Name == "" || to.Name == "" {
-		return Busy
-	}
 	folder := d.look(from.Node).kind == Folder
 	switch {
+	case !folder && (from.Slash || to.Slash):
+		return NotFolder
 	case folder && d.within(to.Folder, from.Node):
 		return Invalid
+	case to.Node != None && d.look(to.Node).kind == Folder && d.within(from.Folder, to.Node):
+		return NotEmpty
 	case folder && d.depth(to.Folder) >= d.limits.Depth:
 		return TooMany
-	case !folder && to.Slash:
-		return NotFolder
 	case to.Node == None:
 		return OK
 	case d.look(to.Node).kind == Folder && !folder:

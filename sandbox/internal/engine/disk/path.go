@@ -5,20 +5,41 @@ import "strings"
 // Place is where a path leads: a name in a folder, and the node of that name.
 type Place struct {
 	Folder uint32
-	Name   string // empty if the path ends in a folder by "/", "." or ".."
+	Name   string // "." and ".." if the path ends so; empty for the root
 	Node   uint32 // None if nothing has the name
 	// Slash means that the path ends with a slash, so that it must be a folder.
 	Slash bool
 }
 
+// named reports whether the place is a name that can be given and taken away.
+func (p Place) named() bool { return p.Name != "" && p.Name != "." && p.Name != ".." }
+
 // Lookup resolves a path from a folder. A symbolic link at its end is followed if follow is
 // set. ".." of the root is the root. The path may lead to nothing, in a folder that exists.
 func (d *Disk) Lookup(from uint32, path string, follow bool) (Place, Errno) {
-	links := 0
-	return d.walk(from, path, follow, &links)
+	w := walk{Disk: d, slash: true}
+	at, errno := w.walk(from, path, follow)
+	if errno == OK && at.Node != None && at.Slash && d.look(at.Node).kind != Folder {
+		return at, NotFolder
+	}
+	return at, errno
 }
 
-func (d *Disk) walk(from uint32, path string, follow bool, links *int) (Place, Errno) {
+// Name resolves a path to a name that is to be made, moved or removed: a symbolic link at its
+// end is never followed, not even before a slash.
+func (d *Disk) Name(from uint32, path string) (Place, Errno) {
+	w := walk{Disk: d}
+	return w.walk(from, path, false)
+}
+
+// walk is the resolution of one path.
+type walk struct {
+	*Disk
+	slash bool // a slash follows a link at the end
+	links int  // that were followed
+}
+
+func (w *walk) walk(from uint32, path string, follow bool) (Place, Errno) {
 	switch {
 	case len(path) > mostPath:
 		return Place{}, NameTooLong
@@ -35,22 +56,19 @@ func (d *Disk) walk(from uint32, path string, follow bool, links *int) (Place, E
 			return at, NoEntry
 		}
 		var errno Errno
-		if at, errno = d.enter(at, name, at.Slash); errno != OK {
+		if at, errno = w.enter(at, name, at.Slash); errno != OK {
 			return at, errno
 		}
-		if n := d.look(at.Node); at.Node != None && n.kind == Link && (rest != "" || follow || at.Slash) {
-			if *links++; *links > mostLinks {
+		if n := w.look(at.Node); at.Node != None && n.kind == Link && (rest != "" || follow || at.Slash && w.slash) {
+			if w.links++; w.links > mostLinks {
 				return at, Loop
 			}
 			slash := at.Slash
-			if at, errno = d.walk(at.Folder, string(n.data), true, links); errno != OK {
+			if at, errno = w.walk(at.Folder, string(n.data), true); errno != OK {
 				return at, errno
 			}
 			at.Slash = at.Slash || slash
 		}
-	}
-	if n := d.look(at.Node); at.Node != None && at.Slash && n.kind != Folder {
-		return at, NotFolder
 	}
 	return at, OK
 }
@@ -70,9 +88,9 @@ func (d *Disk) enter(at Place, name string, slash bool) (Place, Errno) {
 	case len(name) > mostName:
 		return at, NameTooLong
 	case name == ".":
-		return Place{Folder: at.Node, Node: at.Node, Slash: true}, OK
+		return Place{Folder: at.Node, Name: name, Node: at.Node, Slash: true}, OK
 	case name == "..":
-		return Place{Folder: folder.parent, Node: folder.parent, Slash: true}, OK
+		return Place{Folder: folder.parent, Name: name, Node: folder.parent, Slash: true}, OK
 	}
 	next := Place{Folder: at.Node, Name: name, Node: None, Slash: slash}
 	if k, found := folder.find(name); found {

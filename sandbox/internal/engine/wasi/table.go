@@ -6,7 +6,11 @@ import "github.com/merit-rl/merit/sandbox/internal/engine/disk"
 // with a table has the clock and the random numbers of the disk, and may change files.
 type Table struct {
 	Disk *disk.Disk
-	open []*Open // by descriptor; nil where none is open
+	// Wait, if set, lets others run until o is ready. Reads and writes of the standard streams,
+	// or of all pipes if Blocks is set, then wait instead of failing with Again.
+	Wait   func(o *Open, write bool)
+	Blocks bool
+	open   []*Open // by descriptor; nil where none is open
 }
 
 // Open is an open file, folder, pipe or stream, which descriptors of several processes may
@@ -234,8 +238,28 @@ func (p *pipe) write(b []byte, writes bool) (int, disk.Errno) {
 	return n, disk.OK
 }
 
-// ready reports whether a read, or a write, would not have to wait.
-func (o *Open) ready(write bool) bool {
+// wait waits until o is ready, if the process waits in the host.
+func (t *Table) wait(fd uint64, o *Open, write bool) {
+	if t.Wait == nil || !t.Blocks && fd > 2 {
+		return
+	}
+	for !o.Ready(write) {
+		t.Wait(o, write)
+	}
+}
+
+// Find returns the descriptor of o, if it is open here.
+func (t *Table) Find(o *Open) (fd uint32, ok bool) {
+	for fd, x := range t.open {
+		if x == o {
+			return uint32(fd), true
+		}
+	}
+	return 0, false
+}
+
+// Ready reports whether a read, or a write, would not have to wait.
+func (o *Open) Ready(write bool) bool {
 	switch {
 	case o.pipe == nil:
 		return true

@@ -23,6 +23,7 @@ func tableWrite(w *World, p []uint64) uint64 {
 	if o == nil {
 		return errnoBadf
 	}
+	w.Table.wait(p[0], o, true)
 	total, failed := 0, disk.OK
 	errno := w.vectors(uint32(p[1]), uint32(p[2]), func(b []byte) bool {
 		n, errno, err := w.Table.write(o, b)
@@ -43,6 +44,7 @@ func tableRead(w *World, p []uint64) uint64 {
 	if o == nil {
 		return errnoBadf
 	}
+	w.Table.wait(p[0], o, false)
 	total, failed := 0, disk.OK
 	errno := w.vectors(uint32(p[1]), uint32(p[2]), func(b []byte) bool {
 		n, errno := w.Table.read(o, b)
@@ -342,7 +344,7 @@ func tablePoll(w *World, p []uint64) uint64 {
 			continue
 		}
 		o := w.Table.Get(binary.LittleEndian.Uint32(s[16:]))
-		if o == nil || o.ready(s[8] == 2) {
+		if o == nil || o.Ready(s[8] == 2) {
 			putEvent(events[found*event:], s, o == nil)
 			found++
 		}

@@ -38,6 +38,20 @@ func (w *World) place(fd, ptr, size uint64, follow bool) (disk.Place, uint64) {
 	return at, uint64(failed)
 }
 
+// name resolves the path of a name that is to be made, moved or removed.
+func (w *World) name(fd, ptr, size uint64) (disk.Place, uint64) {
+	o := w.get(fd)
+	if o == nil || o.node == disk.None {
+		return disk.Place{}, errnoBadf
+	}
+	path, errno := w.text(ptr, size)
+	if errno != errnoSuccess {
+		return disk.Place{}, errno
+	}
+	at, failed := w.Table.Disk.Name(o.node, path)
+	return at, uint64(failed)
+}
+
 // existing is place for a node that must exist.
 func (w *World) existing(fd, ptr, size uint64, follow bool) (uint32, uint64) {
 	at, errno := w.place(fd, ptr, size, follow)
@@ -70,6 +84,8 @@ func (w *World) openAt(p []uint64) (*Open, uint64) {
 		return nil, uint64(disk.Exists)
 	case node == disk.None && flags&openCreate == 0:
 		return nil, errnoNoent
+	case node == disk.None && at.Slash:
+		return nil, errnoIsdir
 	case node == disk.None:
 		n, failed := d.Make(at, disk.File, 0o644, "")
 		if failed != disk.OK {
@@ -139,7 +155,7 @@ func tablePathTimes(w *World, p []uint64) uint64 {
 }
 
 func tableMakeFolder(w *World, p []uint64) uint64 {
-	at, errno := w.place(p[0], p[1], p[2], false)
+	at, errno := w.name(p[0], p[1], p[2])
 	if errno != errnoSuccess {
 		return errno
 	}
@@ -152,7 +168,7 @@ func tableLink(w *World, p []uint64) uint64 {
 	if errno != errnoSuccess {
 		return errno
 	}
-	at, errno := w.place(p[4], p[5], p[6], false)
+	at, errno := w.name(p[4], p[5], p[6])
 	if errno != errnoSuccess {
 		return errno
 	}
@@ -179,7 +195,7 @@ func tableSymlink(w *World, p []uint64) uint64 {
 	if errno != errnoSuccess {
 		return errno
 	}
-	at, errno := w.place(p[2], p[3], p[4], false)
+	at, errno := w.name(p[2], p[3], p[4])
 	switch {
 	case errno != errnoSuccess:
 		return errno
@@ -191,7 +207,7 @@ func tableSymlink(w *World, p []uint64) uint64 {
 }
 
 func tableUnlink(w *World, p []uint64) uint64 {
-	at, errno := w.place(p[0], p[1], p[2], false)
+	at, errno := w.name(p[0], p[1], p[2])
 	if errno != errnoSuccess {
 		return errno
 	}
@@ -199,7 +215,7 @@ func tableUnlink(w *World, p []uint64) uint64 {
 }
 
 func tableRemoveFolder(w *World, p []uint64) uint64 {
-	at, errno := w.place(p[0], p[1], p[2], false)
+	at, errno := w.name(p[0], p[1], p[2])
 	if errno != errnoSuccess {
 		return errno
 	}
@@ -207,11 +223,11 @@ func tableRemoveFolder(w *World, p []uint64) uint64 {
 }
 
 func tableRename(w *World, p []uint64) uint64 {
-	from, errno := w.place(p[0], p[1], p[2], false)
+	from, errno := w.name(p[0], p[1], p[2])
 	if errno != errnoSuccess {
 		return errno
 	}
-	to, errno := w.place(p[3], p[4], p[5], false)
+	to, errno := w.name(p[3], p[4], p[5])
 	if errno != errnoSuccess {
 		return errno
 	}
