@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -185,14 +184,11 @@ func (o *checkOptions) reasons(s summary) error {
 	if len(s.Reasons) == 0 || s.Checked <= 1 {
 		return nil
 	}
-	kinds := make([]image.Kind, 0, len(s.Reasons))
-	for k := range s.Reasons {
-		kinds = append(kinds, k)
-	}
-	slices.SortFunc(kinds, func(a, b image.Kind) int { return cmp.Or(s.Reasons[b]-s.Reasons[a], cmp.Compare(a, b)) })
 	table := terminal.Table{Head: []string{"the others need", "tasks", "share"}}
-	for _, k := range kinds {
-		table.Add(string(k), strconv.Itoa(s.Reasons[k]), terminal.Percent(float64(s.Reasons[k])/float64(s.Checked)))
+	for _, k := range image.Kinds {
+		if n := s.Reasons[k]; n > 0 {
+			table.Add(string(k), strconv.Itoa(n), terminal.Percent(float64(n)/float64(s.Checked)))
+		}
 	}
 	return table.Write(o.host.Stdout)
 }

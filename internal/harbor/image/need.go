@@ -1,8 +1,8 @@
 package image
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -22,6 +22,9 @@ const (
 	Broken   Kind = "build"    // a step of the Dockerfile that fails
 )
 
+// Kinds lists all kinds, the most frequent first.
+var Kinds = []Kind{Package, Program, Language, Base, Network, Services, Devices, System, Broken}
+
 // Need is something that a task needs and machines without a container lack.
 type Need struct {
 	Kind  Kind   `json:"kind"`
@@ -40,9 +43,16 @@ func (n Need) String() string {
 }
 
 // sorted returns needs in a fixed order, each once.
-func sorted(needs []Need) []Need {
-	slices.SortFunc(needs, func(a, b Need) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Where, b.Where))
-	})
-	return slices.CompactFunc(needs, func(a, b Need) bool { return a.Kind == b.Kind && a.Name == b.Name })
+func sorted(needs []Need) (all []Need) {
+	first := map[string]Need{}
+	for _, n := range needs {
+		key := string(n.Kind) + "\x00" + n.Name
+		if old, ok := first[key]; !ok || n.Where < old.Where {
+			first[key] = n
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(first)) {
+		all = append(all, first[key])
+	}
+	return all
 }

@@ -254,9 +254,9 @@ func (v Verifier) check() (p fault.Problems) {
 func (e Environment) check() (p fault.Problems) {
 	p = append(e.Network.check(), positive("build_timeout_sec", e.BuildTimeout)...)
 	p.OneOf("os", strings.ToLower(e.OS), "", "linux", "windows")
-	for key, size := range map[string]string{"memory": e.Memory, "storage": e.Storage} {
-		if _, err := megabytes(size); size != "" && err != nil {
-			p.Invalid(key, err.Error(), "write 2G or 512M, or use "+key+"_mb")
+	for _, size := range [][2]string{{"memory", e.Memory}, {"storage", e.Storage}} {
+		if _, err := megabytes(size[1]); size[1] != "" && err != nil {
+			p.Invalid(size[0], err.Error(), "write 2G or 512M, or use "+size[0]+"_mb")
 		}
 	}
 	for i, s := range e.MCPServers {
@@ -269,7 +269,6 @@ func (e Environment) check() (p fault.Problems) {
 			p.Missing(at+"url", "the server has no URL", "set its address")
 		}
 	}
-	slices.SortFunc(p, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return p
 }
 

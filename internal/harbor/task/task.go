@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -251,13 +252,13 @@ func (t *Task) Text(name string) (string, bool) {
 
 // Folder returns the files in a folder of the task, with paths in that folder, sorted.
 func (t *Task) Folder(name string) (files []box.File) {
-	for p, f := range t.files {
+	for _, p := range slices.Sorted(maps.Keys(t.files)) {
 		if rest, ok := strings.CutPrefix(p, name+"/"); ok {
+			f := t.files[p]
 			f.Path = rest
 			files = append(files, f)
 		}
 	}
-	slices.SortFunc(files, func(a, b box.File) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }
 
@@ -284,14 +285,16 @@ func (t *Task) stepFolder(s *Stage, name string) []box.File {
 	return t.Folder(s.prefix + name)
 }
 
-// layered returns files with others over them.
-func layered(files, over []box.File) []box.File {
-	for _, f := range over {
-		files = slices.DeleteFunc(files, func(o box.File) bool { return o.Path == f.Path })
-		files = append(files, f)
+// layered returns files with others over them, sorted.
+func layered(files, over []box.File) (all []box.File) {
+	byPath := map[string]box.File{}
+	for _, f := range append(slices.Clone(files), over...) {
+		byPath[f.Path] = f
 	}
-	slices.SortFunc(files, func(a, b box.File) int { return strings.Compare(a.Path, b.Path) })
-	return files
+	for _, p := range slices.Sorted(maps.Keys(byPath)) {
+		all = append(all, byPath[p])
+	}
+	return all
 }
 
 // Solved reports whether every stage has a solution.
