@@ -27,7 +27,7 @@ type runOptions struct {
 	host      *console.Host
 	Agent     string `flag:"agent" usage:"who works: oracle, which runs the task's solution, or nop, which does nothing" words:"oracle,nop"`
 	Container bool   `flag:"container" usage:"run tasks that need more than a machine has in a container of Docker or Podman"`
-	Out       string `flag:"out" usage:"the folder for the trials, each in a folder of its own"`
+	Out       string `flag:"out" usage:"the folder for the trials, each in a separate folder"`
 }
 
 func newRunCmd(h *console.Host) *cobra.Command {

@@ -30,7 +30,7 @@ func isPlain(image string) bool {
 }
 
 // programs are what packages of Debian and Ubuntu are for: the commands that their users
-// call. Others are taken to bring a command of their own name.
+// call. Others are taken to bring a command with the name of the package.
 var programs = map[string]string{
 	"build-essential": "gcc g++ make cc c++", "gcc": "gcc cc", "g++": "g++ c++", "clang": "clang clang++", "llvm": "llc opt llvm-config", "make": "make", "cmake": "cmake",
 	"binutils": "ld as ar objdump readelf nm strings strip", "gdb": "gdb", "valgrind": "valgrind", "golang": "go", "golang-go": "go", "rustc": "rustc", "cargo": "cargo",

@@ -82,7 +82,7 @@ type Verifier struct {
 	Collect     []Collect         `toml:"collect"`
 }
 
-// Separate reports whether the verifier has an environment of its own, which gets only the
+// Separate reports whether the verifier has a separate environment, which gets only the
 // artifacts of the agent's.
 func (v Verifier) Separate() bool {
 	return v.Mode == "separate" || v.Mode == "" && v.Environment != nil

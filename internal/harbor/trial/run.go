@@ -31,9 +31,9 @@ type Result struct {
 	Failure *Failure
 	Steps   []Step
 	Fuel    uint64
-	// Digest is of everything that the agent and the verifier printed and wrote.
+	// Digest covers everything that the agent and the verifier printed and wrote.
 	Digest string
-	// Times are of the beginning, the end of the agent, and the end; for people.
+	// When the trial began, the agent ended, and the verifier ended; for people.
 	Began, Acted, Ended time.Time
 }
 

@@ -25,7 +25,7 @@ import (
 type Prepared struct {
 	Task     *task.Task
 	image    *image.Image
-	verifier *image.Image // nil unless it has an environment of its own
+	verifier *image.Image // nil unless it has a separate environment
 	forking  sync.Mutex
 }
 
@@ -216,8 +216,8 @@ type Verdict struct {
 	Fuel    uint64
 }
 
-// Verify runs the verifier of the current stage in a box of its own. The agent's box stays as
-// it is.
+// Verify runs the verifier of the current stage in a separate box. It leaves the agent's box
+// unchanged.
 func (s *Scene) Verify(ctx context.Context) (Verdict, error) {
 	for _, c := range s.Current().Verifier.Collect {
 		if r := s.Run(ctx, c.Command); r.Err != nil {
