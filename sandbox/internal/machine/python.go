@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 //go:embed python.py
@@ -40,8 +41,8 @@ type python struct {
 var errPython = errors.New("the Python interpreter did not start as it should")
 
 // loadPython compiles and starts CPython.
-func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*python, error) {
-	module, library, err := by.Open(by.Folder)
+func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interpreter, folder string, packages map[string][]byte, l Limits) (*python, error) {
+	module, library, err := by.Open(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*p
 		Args: []string{"python3", "-S", "-P", "-B", pythonBoot},
 		Env:  []string{"PYTHONHASHSEED=0", "PYTHONHOME=" + pythonHome, "HOME=/"},
 	}
-	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library, packages: by.Packages}
+	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library, packages: packages}
 	if err := p.start(ctx, e); err != nil {
 		p.close()
 		return nil, err
