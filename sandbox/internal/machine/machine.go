@@ -93,10 +93,14 @@ func unzip(archive []byte) (map[string][]byte, error) {
 
 var errArchive = errors.New("the packages of the userland are compressed")
 
+// mostPages is the largest Limits.Memory, in pages of WebAssembly: 1 GiB. It is part of the
+// compiled code; Limits.Memory is not.
+const mostPages = 1 << 14
+
 // load compiles the module of the shell, and starts it once.
 func load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits) (*Userland, error) {
 	gate := fuel.DefaultLimits()
-	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = int(l.Memory>>16), 20_000, 64<<20, 4_000_000
+	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = mostPages, 20_000, 64<<20, 4_000_000
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
 	program, err := e.Compile(ctx, module, fuel.Options{Limits: gate}, func(*fuel.Info) error { return nil })
 	if err != nil {

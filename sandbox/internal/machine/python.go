@@ -48,7 +48,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interprete
 	}
 	library = bytes.Clone(library)
 	gate := fuel.DefaultLimits()
-	gate.MemoryPages, gate.TableEntries, gate.Bytes = int(l.Memory>>16), 20_000, 64<<20
+	gate.MemoryPages, gate.TableEntries, gate.Bytes = mostPages, 20_000, 64<<20
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
 	program, err := e.Compile(ctx, engine.Module{Title: by.Title, Digest: by.Digest, Valid: true, Read: func() ([]byte, error) { return module, nil }},
 		fuel.Options{Limits: gate}, func(*fuel.Info) error { return nil })
