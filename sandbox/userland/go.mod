@@ -2,6 +2,8 @@ module github.com/merit-rl/merit/sandbox/userland
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/benhoyt/goawk v1.31.0
 	github.com/itchyny/gojq v0.12.20

@@ -5,6 +5,8 @@
 package machine
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,19 +49,58 @@ type Userland struct {
 	base   *disk.Disk // of a new machine
 }
 
-// Python is the interpreter of a userland's machines, the folder that it is in, and packages: the
-// content of files by their paths in site-packages.
-type Python struct {
-	interpreter.Interpreter
-	Folder   string
-	Packages map[string][]byte
+// Load compiles the userland and CPython from a folder of interpreters, and starts each once.
+func Load(ctx context.Context, e *engine.Engine, folder string, l Limits) (*Userland, error) {
+	by := interpreter.Python().In(folder)
+	module, library, err := by.Userland().Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := unzip(bytes.Clone(library))
+	if err != nil {
+		return nil, err
+	}
+	u, err := load(ctx, e, engine.Module{Title: by.Userland().Title, Digest: by.Userland().Digest, Read: func() ([]byte, error) { return module, nil }}, l)
+	if err != nil {
+		return nil, err
+	}
+	if u.python, err = loadPython(ctx, e, by, folder, packages, l); err == nil {
+		err = u.layOut()
+	}
+	if err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
 }
 
-// Load compiles the module of the userland, and starts it once. Its machines have python3 if
-// an interpreter is given.
-func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits, py *Python) (*Userland, error) {
+// unzip reads the files of an archive, which are stored without compression, by their names.
+func unzip(archive []byte) (map[string][]byte, error) {
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, f := range z.File {
+		at, err := f.DataOffset()
+		if err != nil || f.Method != zip.Store {
+			return nil, errors.Join(errArchive, err)
+		}
+		files[f.Name] = archive[at : at+int64(f.UncompressedSize64)]
+	}
+	return files, nil
+}
+
+var errArchive = errors.New("the packages of the userland are compressed")
+
+// mostPages is the largest Limits.Memory, in pages of WebAssembly: 1 GiB. It is part of the
+// compiled code; Limits.Memory is not.
+const mostPages = 1 << 14
+
+// load compiles the module of the shell, and starts it once.
+func load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits) (*Userland, error) {
 	gate := fuel.DefaultLimits()
-	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = int(l.Memory>>16), 20_000, 64<<20, 4_000_000
+	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = mostPages, 20_000, 64<<20, 4_000_000
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
 	program, err := e.Compile(ctx, module, fuel.Options{Limits: gate}, func(*fuel.Info) error { return nil })
 	if err != nil {
@@ -67,14 +108,7 @@ func Load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits,
 	}
 	program.Process.Args = []string{"userland"}
 	u := &Userland{pool: pool{program: program, limits: l, depth: l.Depth}}
-	err = u.start(ctx, e)
-	if err == nil && py != nil {
-		u.python, err = loadPython(ctx, e, py, l)
-	}
-	if err == nil {
-		err = u.layOut()
-	}
-	if err != nil {
+	if err := u.start(ctx, e); err != nil {
 		u.Close()
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 //go:embed python.py
@@ -40,14 +41,14 @@ type python struct {
 var errPython = errors.New("the Python interpreter did not start as it should")
 
 // loadPython compiles and starts CPython.
-func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*python, error) {
-	module, library, err := by.Open(by.Folder)
+func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interpreter, folder string, packages map[string][]byte, l Limits) (*python, error) {
+	module, library, err := by.Open(folder)
 	if err != nil {
 		return nil, err
 	}
 	library = bytes.Clone(library)
 	gate := fuel.DefaultLimits()
-	gate.MemoryPages, gate.TableEntries, gate.Bytes = int(l.Memory>>16), 20_000, 64<<20
+	gate.MemoryPages, gate.TableEntries, gate.Bytes = mostPages, 20_000, 64<<20
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
 	program, err := e.Compile(ctx, engine.Module{Title: by.Title, Digest: by.Digest, Valid: true, Read: func() ([]byte, error) { return module, nil }},
 		fuel.Options{Limits: gate}, func(*fuel.Info) error { return nil })
@@ -58,7 +59,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by *Python, l Limits) (*p
 		Args: []string{"python3", "-S", "-P", "-B", pythonBoot},
 		Env:  []string{"PYTHONHASHSEED=0", "PYTHONHOME=" + pythonHome, "HOME=/"},
 	}
-	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library, packages: by.Packages}
+	p := &python{pool: &pool{program: program, limits: l, depth: l.Depth * uint64(max(by.Depth, 1))}, library: library, packages: packages}
 	if err := p.start(ctx, e); err != nil {
 		p.close()
 		return nil, err
