@@ -105,9 +105,8 @@ const harborScript = "harbor.txtar"
 // Promise: the commands that the pages show check and run Harbor tasks, and a model works on them.
 func TestScriptsOfHarbor(t *testing.T) {
 	testneeds.Slow(t, "compiles CPython and the userland")
-	python := interpreter.Python()
-	testneeds.File(t, "get it with: merit python install", python.Path(interpreter.Folder()))
-	scripts(t, func(name string) bool { return filepath.Base(name) == harborScript }, testneeds.UserlandVariable+"="+testneeds.Userland(t))
+	testneeds.File(t, "run: make interpreter", interpreter.Python().Userland().Path(interpreter.Folder()))
+	scripts(t, func(name string) bool { return filepath.Base(name) == harborScript })
 }
 
 // quickScripts are the scripts that make test runs: wrong input of every kind, and at least one
