@@ -45,36 +45,10 @@ func (ig Ignore) Ignores(path string) (ignored bool) {
 func Pattern(pattern string, below bool) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
-	for k := 0; k < len(pattern); k++ {
-		switch c := pattern[k]; c {
-		case '*':
-			switch {
-			case strings.HasPrefix(pattern[k:], "**/"):
-				b.WriteString("(.*/)?")
-				k += 2
-			case strings.HasPrefix(pattern[k:], "**"):
-				b.WriteString(".*")
-				k++
-			default:
-				b.WriteString("[^/]*")
-			}
-		case '?':
-			b.WriteString("[^/]")
-		case '[':
-			if end := strings.IndexByte(pattern[k:], ']'); end > 1 {
-				b.WriteString(pattern[k : k+end+1])
-				k += end
-				continue
-			}
-			b.WriteString(`\[`)
-		case '\\':
-			if k+1 < len(pattern) {
-				k++
-				b.WriteString(regexp.QuoteMeta(pattern[k : k+1]))
-			}
-		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
-		}
+	for rest := pattern; rest != ""; {
+		text, n := piece(rest)
+		b.WriteString(text)
+		rest = rest[n:]
 	}
 	if below {
 		b.WriteString("(/.*)?")
@@ -84,4 +58,24 @@ func Pattern(pattern string, below bool) *regexp.Regexp {
 		return regexp.MustCompile("^" + regexp.QuoteMeta(pattern) + "$") // a range that is none
 	}
 	return e
+}
+
+// piece returns the expression of what a pattern begins with, and its length.
+func piece(p string) (text string, n int) {
+	switch {
+	case strings.HasPrefix(p, "**/"):
+		return "(.*/)?", 3
+	case strings.HasPrefix(p, "**"):
+		return ".*", 2
+	case p[0] == '*':
+		return "[^/]*", 1
+	case p[0] == '?':
+		return "[^/]", 1
+	case p[0] == '[' && strings.IndexByte(p, ']') > 1:
+		n = strings.IndexByte(p, ']') + 1
+		return p[:n], n
+	case p[0] == '\\' && len(p) > 1:
+		return regexp.QuoteMeta(p[1:2]), 2
+	}
+	return regexp.QuoteMeta(p[:1]), 1
 }

@@ -74,31 +74,35 @@ func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 	n := e.spec.Slots
 	r.Anchor, r.Text, r.Reward, r.Flags = sized(r.Anchor, n), sized(r.Text, n), sized(r.Reward, n), sized(r.Flags, n)
 	r.Mask, r.Features, r.Events = r.Mask[:0], r.Features[:0], r.Events[:0]
-	for i, op := range b.Ops {
-		t := turn{slot: i, reply: r}
-		r.Anchor[i], r.Text[i], r.Reward[i], r.Flags[i] = "", "", 0, 0
-		var err error
-		switch op {
-		case env.Reset:
-			err = e.reset(ctx, &e.slots[i], b.Seeds[i], &t)
-		case env.Step:
-			err = e.step(ctx, &e.slots[i], b.Texts[i], &t)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			r.Flags[i] |= env.Failed
-			t.event(env.EventError, "", err.Error())
-			err = e.slots[i].end()
-		}
-		if err != nil {
+	for i := range b.Ops {
+		if err := e.play(ctx, i, b, r); err != nil {
 			return err
 		}
-		r.Anchor[i] = e.slots[i].anchor
 	}
 	if b.Want&env.WantText == 0 {
 		r.Text = r.Text[:0]
+	}
+	return nil
+}
+
+// play carries out the operation of a slot. What fails the slot is in the reply.
+func (e *environment) play(ctx context.Context, i int, b *env.Batch, r *env.Reply) (err error) {
+	s, t := &e.slots[i], turn{slot: i, reply: r}
+	r.Anchor[i], r.Text[i], r.Reward[i], r.Flags[i] = "", "", 0, 0
+	switch b.Ops[i] {
+	case env.Reset:
+		err = e.reset(ctx, s, b.Seeds[i], &t)
+	case env.Step:
+		err = e.step(ctx, s, b.Texts[i], &t)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.Anchor[i] = s.anchor
+	if err != nil {
+		r.Flags[i] |= env.Failed
+		t.event(env.EventError, "", err.Error())
+		return s.end()
 	}
 	return nil
 }
@@ -241,6 +245,11 @@ func (e *environment) judge(ctx context.Context, s *slot, t *turn, truncated boo
 		s.mark("step", s.scene.Current().Name)
 		return nil
 	}
+	return e.end(s, v, t, truncated)
+}
+
+// end ends an episode with the reward of the task.
+func (e *environment) end(s *slot, v trial.Verdict, t *turn, truncated bool) error {
 	total := s.scene.Total()
 	reward, failed := trial.Main(total, e.world.options.Reward)
 	if failed != nil {

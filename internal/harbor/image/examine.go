@@ -54,26 +54,7 @@ func (e *Examined) need(kind Kind, name, where, why string) {
 // settings reads task.toml.
 func (e *Examined) settings(t *task.Task) {
 	for _, env := range environments(t) {
-		if env.GPUs > 0 {
-			e.need(Devices, fmt.Sprintf("%d GPU", env.GPUs), "task.toml", "")
-		}
-		if env.TPU != nil {
-			e.need(Devices, "TPU", "task.toml", "")
-		}
-		if strings.EqualFold(env.OS, "windows") {
-			e.need(System, "windows", "task.toml", "")
-		}
-		for _, s := range env.MCPServers {
-			e.need(Services, "MCP server "+s.Name, "task.toml", "")
-		}
-		if env.Network.Mode == "allowlist" {
-			e.need(Network, strings.Join(env.Hosts, " "), "task.toml", "allowed_hosts")
-		}
-		if env.Image != "" && !isPlain(env.Image) {
-			if _, builds := t.Text("environment/Dockerfile"); !builds {
-				e.need(Base, env.Image, "task.toml", "an image without a Dockerfile")
-			}
-		}
+		e.environment(t, env)
 	}
 	if compose := t.Compose(); compose != "" {
 		text, _ := t.Text(compose)
@@ -85,6 +66,28 @@ func (e *Examined) settings(t *task.Task) {
 				e.need(Services, c.Service, "task.toml", "[[verifier.collect]]")
 			}
 		}
+	}
+}
+
+// environment reads one [environment].
+func (e *Examined) environment(t *task.Task, env task.Environment) {
+	if env.GPUs > 0 {
+		e.need(Devices, fmt.Sprintf("%d GPU", env.GPUs), "task.toml", "")
+	}
+	if env.TPU != nil {
+		e.need(Devices, "TPU", "task.toml", "")
+	}
+	if strings.EqualFold(env.OS, "windows") {
+		e.need(System, "windows", "task.toml", "")
+	}
+	for _, s := range env.MCPServers {
+		e.need(Services, "MCP server "+s.Name, "task.toml", "")
+	}
+	if env.Network.Mode == "allowlist" {
+		e.need(Network, strings.Join(env.Hosts, " "), "task.toml", "allowed_hosts")
+	}
+	if _, builds := t.Text("environment/Dockerfile"); !builds && env.Image != "" && !isPlain(env.Image) {
+		e.need(Base, env.Image, "task.toml", "an image without a Dockerfile")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -53,21 +54,11 @@ func (p *Prepared) Run(ctx context.Context, agent string, now func() time.Time) 
 	defer func() { err = errors.Join(err, s.Close()) }()
 	sum := sha256.New()
 	for more := true; more; {
-		step := Step{Name: s.Current().Name}
-		if agent == Oracle {
-			step.Agent, step.Failure = s.Solve(ctx)
+		step, err := s.attempt(ctx, agent, func() { r.Acted = now() })
+		if err != nil {
+			return nil, err
 		}
-		r.Acted = now()
-		if step.Failure == nil {
-			if step.Verdict, err = s.Verify(ctx); err != nil {
-				return nil, err
-			}
-			step.Rewards, step.Failure = step.Verdict.Rewards, step.Verdict.Failure
-		}
-		fmt.Fprintf(sum, "%q %q %q %q %v %v\n", step.Name, step.Agent, step.Verdict.Output, step.Verdict.Errors, step.Rewards, step.Failure)
-		for _, f := range step.Verdict.Files {
-			fmt.Fprintf(sum, "%q %o %q\n", f.Path, f.Mode, f.Data)
-		}
+		step.sum(sum)
 		r.Fuel += step.Verdict.Fuel
 		r.Steps = append(r.Steps, step)
 		if more, err = s.next(ctx, step); errors.As(err, &failed) {
@@ -79,6 +70,30 @@ func (p *Prepared) Run(ctx context.Context, agent string, now func() time.Time) 
 	r.Fuel += s.Fuel
 	r.finish(s, hex.EncodeToString(sum.Sum(nil)), now())
 	return r, nil
+}
+
+// attempt lets the agent work on the current stage, and the verifier judge it. It calls acted
+// between the two.
+func (s *Scene) attempt(ctx context.Context, agent string, acted func()) (step Step, err error) {
+	step.Name = s.Current().Name
+	if agent == Oracle {
+		step.Agent, step.Failure = s.Solve(ctx)
+	}
+	acted()
+	if step.Failure != nil {
+		return step, ctx.Err()
+	}
+	step.Verdict, err = s.Verify(ctx)
+	step.Rewards, step.Failure = step.Verdict.Rewards, step.Verdict.Failure
+	return step, err
+}
+
+// sum adds everything that the agent and the verifier printed and wrote to a digest.
+func (s *Step) sum(w io.Writer) {
+	fmt.Fprintf(w, "%q %q %q %q %v %v\n", s.Name, s.Agent, s.Verdict.Output, s.Verdict.Errors, s.Rewards, s.Failure)
+	for _, f := range s.Verdict.Files {
+		fmt.Fprintf(w, "%q %o %q\n", f.Path, f.Mode, f.Data)
+	}
 }
 
 // next moves to the next stage, if the agent and the verifier came so far.
