@@ -45,6 +45,7 @@ func (ig Ignore) Ignores(path string) (ignored bool) {
 func Pattern(pattern string, below bool) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^")
+	pattern = strings.ToValidUTF8(pattern, "\ufffd")
 	for rest := pattern; rest != ""; {
 		text, n := piece(rest)
 		b.WriteString(text)
