@@ -91,7 +91,7 @@ func download(c *call) int {
 	return 6
 }
 
-// uvx runs a command of a package that is there.
+// uvx runs a command of an installed package.
 func uvx(c *call) int {
 	_, rest := c.parseUntil("p|python= w|with= from= isolated q|quiet n|no-cache refresh offline no-project with-requirements= index-url= v|verbose", true)
 	if len(rest) == 0 {

@@ -364,7 +364,7 @@ type spawned struct {
 	Dir     string   `json:"dir"`
 }
 
-// spawn lets the host run a program in an instance of its own. Both use the same files, pipes
+// spawn lets the host run a program in another instance. Both use the same files, pipes
 // and streams; what is none of these, such as a buffer, gets a copy at the end.
 func (c *call) spawn(name string, args []string) int {
 	request, err := json.Marshal(spawned{name, args, c.environ, path.Clean("/" + c.dir)})

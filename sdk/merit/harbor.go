@@ -52,7 +52,7 @@ func (s *Session) openHarbor(ctx context.Context, o *options, splits []string) e
 		cfg.CacheDir = CacheFolder(o.getenv)
 	}
 	w := world{}
-	if w.maker, err = cfg.OpenMachines(ctx); err != nil {
+	if w.maker, err = cfg.OpenBoxes(ctx); err != nil {
 		return err
 	}
 	if w.World, err = gym.Load(ctx, w.maker, e.Harbor, settings); err != nil {

@@ -31,7 +31,7 @@ func machines(t *testing.T) box.Maker {
 	testneeds.File(t, "run: make interpreter", interpreter.Python().Userland().Path(folder))
 	c := sandbox.DefaultConfig()
 	c.CacheDir = filepath.Join(filepath.Dir(folder), "test")
-	m, err := c.OpenMachines(t.Context())
+	m, err := c.OpenBoxes(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
 	return m

@@ -21,7 +21,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 func open(ctx context.Context, h *console.Host) (box.Maker, error) {
 	cfg := sandbox.DefaultConfig()
 	cfg.CacheDir, cfg.Logger = prefix.Cache(h.Env), h.Logger()
-	return cfg.OpenMachines(ctx)
+	return cfg.OpenBoxes(ctx)
 }
 
 // shown is a reward as tables have it.

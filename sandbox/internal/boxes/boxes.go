@@ -3,6 +3,7 @@
 package boxes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,23 +12,17 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/internal/base/box"
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/machine"
 )
 
-// Maker makes boxes of a userland, and frees it with Release.
-type Maker struct {
-	Userland *machine.Userland
-	Release  func()
-}
+// Maker makes boxes of machines, which it frees.
+type Maker struct{ wire.Machines }
 
 // New implements box.Maker.
-func (m *Maker) New(context.Context) (box.Box, error) { return &machineBox{m.Userland.New()}, nil }
-
-// Close implements box.Maker.
-func (m *Maker) Close() {
-	m.Userland.Close()
-	m.Release()
+func (m Maker) New(context.Context) (box.Box, error) {
+	return &machineBox{m.Machines.New().(*machine.Machine)}, nil
 }
 
 // machineBox is a machine as a box.
@@ -35,13 +30,17 @@ type machineBox struct{ machine *machine.Machine }
 
 // Run implements box.Box. The user is root, whatever the command says: a machine has no other.
 func (b *machineBox) Run(ctx context.Context, c box.Command) box.Result {
-	r := b.machine.Run(ctx, machine.Command{Args: c.Args, Env: c.Env, Dir: c.Dir})
-	return box.Result{Status: r.Status, Output: r.Output, Errors: r.Errors, Fuel: r.Fuel, Err: r.Err}
+	r := b.machine.Run(ctx, wire.Command{Args: c.Args, Env: c.Env, Dir: c.Dir})
+	out := box.Result{Status: r.Status, Output: r.Output, Errors: r.Errors, Fuel: r.Fuel}
+	if r.Outcome != wire.Exited {
+		out.Err = errors.New(cmp.Or(r.Reason, string(r.Outcome)))
+	}
+	return out
 }
 
 // Fork implements box.Box.
 func (b *machineBox) Fork(context.Context) (box.Box, error) {
-	return &machineBox{b.machine.Fork()}, nil
+	return &machineBox{b.machine.Fork().(*machine.Machine)}, nil
 }
 
 // Close implements box.Box.

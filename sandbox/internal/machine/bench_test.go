@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 )
 
 var linuxEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/root"}
@@ -24,11 +26,11 @@ func TestAThousandMachines(t *testing.T) {
 	longest, sum := time.Duration(0), time.Duration(0)
 	for k := range machines {
 		at := time.Now()
-		machines[k] = u.New()
-		r := machines[k].Run(ctx, Command{Args: []string{"bash", "-c", fmt.Sprintf("echo machine %d > /root/name", k)}, Env: linuxEnv, Dir: "/root"})
+		machines[k] = u.new()
+		r := machines[k].Run(ctx, wire.Command{Args: []string{"bash", "-c", fmt.Sprintf("echo machine %d > /root/name", k)}, Env: linuxEnv, Dir: "/root"})
 		d := time.Since(at)
 		longest, sum = max(longest, d), sum+d
-		require.NoError(t, r.Err)
+		require.Equal(t, wire.Exited, r.Outcome)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -39,9 +41,9 @@ func TestAThousandMachines(t *testing.T) {
 	for range 2 {
 		group.Go(func() {
 			for k := range work {
-				r := machines[k].Run(ctx, Command{Args: []string{"bash", "-c", "cat name; ls / | wc -l; python3 -c 'print(open(\"/root/name\").read())'"}, Env: linuxEnv, Dir: "/root"})
+				r := machines[k].Run(ctx, wire.Command{Args: []string{"bash", "-c", "cat name; ls / | wc -l; python3 -c 'print(open(\"/root/name\").read())'"}, Env: linuxEnv, Dir: "/root"})
 				if want := fmt.Sprintf("machine %d\n15\nmachine %d\n\n", k, k); string(r.Output) != want {
-					t.Errorf("%d: %q %s %v", k, r.Output, r.Errors, r.Err)
+					t.Errorf("%d: %q %s %v", k, r.Output, r.Errors, r.Reason)
 				}
 			}
 		})
@@ -57,17 +59,17 @@ func TestAThousandMachines(t *testing.T) {
 func BenchmarkNew(b *testing.B) {
 	u := userland(b)
 	for b.Loop() {
-		u.New()
+		u.new()
 	}
 }
 
 func BenchmarkCommand(b *testing.B) {
 	u := userland(b)
-	m := u.New()
+	m := u.new()
 	for name, script := range map[string]string{"true": "true", "pipe": "echo a | grep a", "python": "python3 -c 'print(1)'"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if r := m.Run(context.Background(), Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/"}); r.Err != nil || r.Status != 0 {
+				if r := m.Run(context.Background(), wire.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/"}); r.Outcome != wire.Exited || r.Status != 0 {
 					b.Fatal(r)
 				}
 			}

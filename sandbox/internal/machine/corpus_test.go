@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 )
 
@@ -31,7 +32,7 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		at := time.Now()
-		w := &walk{t: t, m: u.New(), dir: "/", env: map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}}
+		w := &walk{t: t, m: u.new(), dir: "/", env: map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}}
 		verdict := w.task(filepath.Join(root, e.Name()))
 		counts[verdict]++
 		for _, m := range w.missing {
@@ -79,7 +80,7 @@ type walk struct {
 	fuel    uint64
 }
 
-func (w *walk) run(args ...string) Result {
+func (w *walk) run(args ...string) wire.Result {
 	var env []string
 	for _, k := range slices.Sorted(func(yield func(string) bool) {
 		for k := range w.env {
@@ -90,9 +91,9 @@ func (w *walk) run(args ...string) Result {
 	}) {
 		env = append(env, k+"="+w.env[k])
 	}
-	r := w.m.Run(context.Background(), Command{Args: args, Env: env, Dir: w.dir})
+	r := w.m.Run(context.Background(), wire.Command{Args: args, Env: env, Dir: w.dir})
 	w.fuel += r.Fuel
-	fmt.Fprintf(&w.log, "$ %s\nstatus %d %v\n%s%s", args, r.Status, r.Err, r.Output, r.Errors)
+	fmt.Fprintf(&w.log, "$ %s\nstatus %d %v\n%s%s", args, r.Status, r.Reason, r.Output, r.Errors)
 	for line := range strings.Lines(string(r.Errors) + string(r.Output)) {
 		line = strings.TrimSpace(line)
 		for _, mark := range []string{": command not found", "Unable to locate package", "No matching distribution found", "ModuleNotFoundError"} {
@@ -127,7 +128,7 @@ func (w *walk) task(dir string) string {
 			w.copy(filepath.Join(dir, "environment"), strings.Fields(rest))
 		case "RUN":
 			r := w.run("sh", "-c", rest)
-			if r.Err != nil {
+			if r.Outcome != wire.Exited {
 				return "build stopped"
 			}
 			if r.Status != 0 {
@@ -139,13 +140,13 @@ func (w *walk) task(dir string) string {
 	w.tree(filepath.Join(dir, "tests"), "/tests")
 	if os.Getenv("ORACLE") != "" {
 		w.tree(filepath.Join(dir, "solution"), "/solution")
-		if r := w.run("bash", "/solution/solve.sh"); r.Status != 0 || r.Err != nil {
+		if r := w.run("bash", "/solution/solve.sh"); r.Status != 0 || r.Outcome != wire.Exited {
 			return "solution failed"
 		}
 	}
 	r := w.run("bash", "/tests/test.sh")
-	if r.Err != nil {
-		return "verifier stopped: " + r.Err.Error()
+	if r.Outcome != wire.Exited {
+		return "verifier stopped: " + r.Reason
 	}
 	reward := w.run("cat", "/logs/verifier/reward.txt")
 	out := string(r.Output)

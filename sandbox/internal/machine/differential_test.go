@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 )
 
 // scripts reads the scripts of a file. A script is a line, with the lines that its quotes,
@@ -51,15 +53,15 @@ func TestDifferential(t *testing.T) {
 		if err := cmd.Run(); err != nil {
 			status = cmd.ProcessState.ExitCode()
 		}
-		m := u.New()
-		m.Run(context.Background(), Command{Args: []string{"mkdir", "/root/w"}, Env: cmd.Env, Dir: "/"})
-		r := m.Run(context.Background(), Command{Args: []string{"bash", "-c", script}, Env: append(cmd.Env[:3:3], "PWD=/root/w", "TZ=UTC"), Dir: "/root/w"})
+		m := u.new()
+		m.Run(context.Background(), wire.Command{Args: []string{"mkdir", "/root/w"}, Env: cmd.Env, Dir: "/"})
+		r := m.Run(context.Background(), wire.Command{Args: []string{"bash", "-c", script}, Env: append(cmd.Env[:3:3], "PWD=/root/w", "TZ=UTC"), Dir: "/root/w"})
 		want, got := fmt.Sprintf("%s(%d)", out.String(), status), fmt.Sprintf("%s(%d)", r.Output, r.Status)
-		if r.Err == nil && want == got {
+		if r.Outcome == wire.Exited && want == got {
 			same++
 			continue
 		}
-		t.Logf("### %d: %s\n--- bash\n%s%s\n--- machine %v\n%s\n%s", n, script, want, indent(errs.String()), r.Err, got, indent(string(r.Errors)))
+		t.Logf("### %d: %s\n--- bash\n%s%s\n--- machine %v\n%s\n%s", n, script, want, indent(errs.String()), r.Reason, got, indent(string(r.Errors)))
 	}
 	t.Logf("%d of %d the same", same, len(list))
 }

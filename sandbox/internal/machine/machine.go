@@ -7,6 +7,7 @@ package machine
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,30 +15,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/core/fault"
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// Limits bound a command and the machine that it runs on.
-type Limits struct {
-	Disk   disk.Limits
-	Fuel   uint64
-	Start  uint64 // fuel of the start of an interpreter, once
-	Memory uint64 // bytes of each program's instance
-	Depth  uint64 // of nested calls in an instance
-	Nested int    // of programs that run programs
-	Output int    // bytes of standard output and of standard error
-	Wall   time.Duration
+// defaults are the limits of a command of an agent.
+var defaults = wire.Limits{
+	Fuel: 100_000_000_000, Memory: 256 << 20, Output: 4 << 20, Bytes: 512 << 20, Files: 100_000, Depth: 200, Nested: 8, Wall: 10 * time.Minute,
 }
 
-// DefaultLimits returns the limits of a command of an agent.
-func DefaultLimits() Limits {
-	return Limits{
-		Disk: disk.Limits{Bytes: 512 << 20, Files: 100_000, Depth: 200},
-		Fuel: 100_000_000_000, Start: 100_000_000_000, Memory: 256 << 20, Depth: 200_000, Nested: 8, Output: 4 << 20, Wall: 10 * time.Minute,
-	}
+// complete returns limits with the defaults where they are 0.
+func complete(l wire.Limits) wire.Limits {
+	l.Fuel, l.Memory, l.Output = cmp.Or(l.Fuel, defaults.Fuel), min(cmp.Or(l.Memory, defaults.Memory), mostPages<<16), cmp.Or(l.Output, defaults.Output)
+	l.Bytes, l.Files, l.Depth = cmp.Or(l.Bytes, defaults.Bytes), cmp.Or(l.Files, defaults.Files), cmp.Or(l.Depth, defaults.Depth)
+	l.Nested, l.Wall = cmp.Or(l.Nested, defaults.Nested), cmp.Or(l.Wall, defaults.Wall)
+	return l
+}
+
+// What the start of an interpreter may use, and how deeply its calls may be nested.
+const (
+	startFuel = 100_000_000_000
+	depth     = 200_000
+)
+
+func diskLimits(l wire.Limits) disk.Limits {
+	return disk.Limits{Bytes: l.Bytes, Files: l.Files, Depth: l.Depth}
 }
 
 // Userland is the compiled module of the shell and the utilities, and CPython. It is safe for
@@ -50,8 +56,12 @@ type Userland struct {
 }
 
 // Load compiles the userland and CPython from a folder of interpreters, and starts each once.
-func Load(ctx context.Context, e *engine.Engine, folder string, l Limits) (*Userland, error) {
+func Load(ctx context.Context, e *engine.Engine, folder string, l wire.Limits) (*Userland, error) {
+	l = complete(l)
 	by := interpreter.Python().In(folder)
+	if by.Package != "" {
+		return nil, errNotOwn
+	}
 	module, library, err := by.Userland().Open(folder)
 	if err != nil {
 		return nil, err
@@ -91,6 +101,11 @@ func unzip(archive []byte) (map[string][]byte, error) {
 	return files, nil
 }
 
+var errNotOwn error = &fault.Error{
+	Boundary: fault.Sandbox, Kind: fault.Missing, Where: "machines", What: "machines need Merit's own build of CPython, with its library",
+	Hint: "install it: make interpreter builds it, and releases contain it",
+}
+
 var errArchive = errors.New("the packages of the userland are compressed")
 
 // mostPages is the largest Limits.Memory, in pages of WebAssembly: 1 GiB. It is part of the
@@ -98,7 +113,7 @@ var errArchive = errors.New("the packages of the userland are compressed")
 const mostPages = 1 << 14
 
 // load compiles the module of the shell, and starts it once.
-func load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits) (*Userland, error) {
+func load(ctx context.Context, e *engine.Engine, module engine.Module, l wire.Limits) (*Userland, error) {
 	gate := fuel.DefaultLimits()
 	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = mostPages, 20_000, 64<<20, 4_000_000
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
@@ -107,7 +122,7 @@ func load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits)
 		return nil, err
 	}
 	program.Process.Args = []string{"userland"}
-	u := &Userland{pool: pool{program: program, limits: l, depth: l.Depth}}
+	u := &Userland{pool: pool{program: program, limits: l, depth: depth}}
 	if err := u.start(ctx, e); err != nil {
 		u.Close()
 		return nil, err
@@ -117,7 +132,7 @@ func load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits)
 
 // start starts one instance, keeps its state and learns the names of the commands.
 func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
-	empty := disk.New(u.limits.Disk, epoch, 1)
+	empty := disk.New(diskLimits(u.limits), epoch, 1)
 	stop, err := u.boot(ctx, e, [32]byte{}, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize", &sink{})
 	if err != nil {
 		return err
@@ -127,7 +142,10 @@ func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
 	}
 	r := (&Machine{u, empty}).run(ctx, request{List: true}, nil)
 	u.names = strings.Fields(string(r.Output))
-	return r.Err
+	if r.Outcome != wire.Exited {
+		return errors.New(r.Reason)
+	}
+	return nil
 }
 
 // run runs the command of a request in an instance of the shell.
@@ -155,36 +173,16 @@ type Machine struct {
 	disk     *disk.Disk
 }
 
-// Fork returns a machine in the same state; both share what they do not change.
-func (m *Machine) Fork() *Machine { return &Machine{m.userland, m.disk.Fork()} }
+// Fork implements wire.Machine.
+func (m *Machine) Fork() wire.Machine { return m.fork() }
 
-// Disk returns the file system of the machine.
-func (m *Machine) Disk() *disk.Disk { return m.disk }
-
-// Command is what a machine should run.
-type Command struct {
-	Args  []string
-	Env   []string // NAME=value
-	Dir   string   // absolute
-	Input []byte
-}
-
-// Result is how a command ended.
-type Result struct {
-	Status   int // the exit status
-	Output   []byte
-	Errors   []byte // standard error
-	Fuel     uint64
-	Err      error // why the command did not end by itself: Stop says what stopped it
-	Stop     *engine.Stop
-	NoMemory bool
-}
+func (m *Machine) fork() *Machine { return &Machine{m.userland, m.disk.Fork()} }
 
 // ErrOutput stops a command that writes more than Limits.Output.
 var ErrOutput = errors.New("the command wrote more than the limit of its output")
 
-// Run runs a command to its end.
-func (m *Machine) Run(ctx context.Context, c Command) Result {
+// Run implements wire.Machine.
+func (m *Machine) Run(ctx context.Context, c wire.Command) wire.Result {
 	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir}, c.Input)
 }
 
@@ -196,11 +194,11 @@ type request struct {
 	List bool     `json:"list,omitempty"`
 }
 
-func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
+func (m *Machine) run(ctx context.Context, q request, input []byte) wire.Result {
 	u := m.userland
 	i, err := u.get(ctx)
 	if err != nil {
-		return Result{Err: err}
+		return wire.Result{Outcome: wire.Infrastructure, Reason: err.Error()}
 	}
 	out, errs := &sink{most: u.limits.Output}, &sink{most: u.limits.Output}
 	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{input}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
@@ -211,12 +209,33 @@ func (m *Machine) run(ctx context.Context, q request, input []byte) Result {
 	if late != nil {
 		stop = late
 	}
-	r := Result{Status: status, Output: out.data, Errors: errs.data, Fuel: used, NoMemory: i.MemoryDenied()}
-	if stop != nil {
-		r.Stop, r.Err = stop, stop
-	}
 	p.end()
+	r := wire.Result{Outcome: wire.Exited, Status: status, Output: out.data, Errors: errs.data, Fuel: used}
+	if stop != nil {
+		r.Outcome, r.Reason, r.Status = outcome(stop), stop.Error(), 0
+	}
 	return r
+}
+
+// outcome is what stopped a command.
+func outcome(s *engine.Stop) wire.Outcome {
+	switch {
+	case s.Kind == engine.OutOfFuel:
+		return wire.OutOfFuel
+	case s.Kind == engine.TimedOut:
+		return wire.TimedOut
+	case s.Kind == engine.Cancelled:
+		return wire.Cancelled
+	case s.Kind != engine.Refused:
+		return wire.Crashed
+	case errors.Is(s.Err, ErrOutput):
+		return wire.TooMuchOutput
+	case errors.Is(s.Err, engine.ErrDeadlock):
+		return wire.Deadlock
+	case errors.Is(s.Err, errNested):
+		return wire.TooNested
+	}
+	return wire.Infrastructure
 }
 
 // source is standard input.
@@ -254,8 +273,10 @@ var (
 	errNoPython = errors.New("the machine has no Python")
 )
 
-// New returns a machine with the folders of Linux and the commands of the userland.
-func (u *Userland) New() *Machine {
+// New implements wire.Machines.
+func (u *Userland) New() wire.Machine { return u.new() }
+
+func (u *Userland) new() *Machine {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return &Machine{u, u.base.Fork()}
@@ -263,7 +284,7 @@ func (u *Userland) New() *Machine {
 
 // layOut makes the disk of new machines.
 func (u *Userland) layOut() error {
-	d := disk.New(u.limits.Disk, epoch, 0x6d657269745f7631)
+	d := disk.New(diskLimits(u.limits), epoch, 0x6d657269745f7631)
 	l := &layout{disk: d}
 	for _, dir := range folders {
 		l.folder(dir, 0o755)

@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/internal/base/testneeds"
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-func userland(t testing.TB) *Userland { return limited(t, DefaultLimits()) }
+func userland(t testing.TB) *Userland { return limited(t, wire.Limits{}) }
 
 // limited loads a userland whose commands have limits.
-func limited(t testing.TB, l Limits) *Userland {
+func limited(t testing.TB, l wire.Limits) *Userland {
 	t.Helper()
 	folder := interpreter.Folder()
 	testneeds.File(t, "run: make interpreter", interpreter.Python().Userland().Path(folder))
@@ -32,12 +33,12 @@ func limited(t testing.TB, l Limits) *Userland {
 
 func TestScratch(t *testing.T) {
 	u := userland(t)
-	m := u.New()
+	m := u.new()
 	text, err := os.ReadFile(os.Getenv("S"))
 	if err != nil {
 		t.Skip()
 	}
 	at := time.Now()
-	r := m.Run(context.Background(), Command{Args: []string{"bash", "-c", string(text)}, Env: []string{"PATH=/usr/bin:/bin", "HOME=/root"}, Dir: "/root"})
-	t.Logf("status %d err %v fuel %d %v\n%s%s", r.Status, r.Err, r.Fuel, time.Since(at), r.Output, r.Errors)
+	r := m.Run(context.Background(), wire.Command{Args: []string{"bash", "-c", string(text)}, Env: []string{"PATH=/usr/bin:/bin", "HOME=/root"}, Dir: "/root"})
+	t.Logf("status %d err %v fuel %d %v\n%s%s", r.Status, r.Reason, r.Fuel, time.Since(at), r.Output, r.Errors)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
@@ -15,7 +16,7 @@ import (
 // use.
 type pool struct {
 	program *engine.Program
-	limits  Limits
+	limits  wire.Limits
 	depth   uint64
 	born    *engine.State
 
@@ -26,7 +27,7 @@ type pool struct {
 // boot starts the first instance with a function and keeps the state after it, and what the
 // function printed. An earlier process may have kept both in the cache.
 func (p *pool) boot(ctx context.Context, e *engine.Engine, files [32]byte, t *engine.Table, function string, said *sink) (stop *engine.Stop, err error) {
-	name := fmt.Sprintf("machine %s %x %x %d %d", p.program.Key(), p.program.Process.Sum(), files, p.limits.Memory, p.limits.Start)
+	name := fmt.Sprintf("machine %s %x %x %d %d", p.program.Key(), p.program.Process.Sum(), files, p.limits.Memory, startFuel)
 	if e.Recall(name, func(kept []byte) { p.born, said.data = parseKept(kept) }); p.born != nil {
 		return nil, nil
 	}
@@ -36,7 +37,7 @@ func (p *pool) boot(ctx context.Context, e *engine.Engine, files [32]byte, t *en
 	}
 	i.Attach(t)
 	b := p.budget()
-	b.Fuel = p.limits.Start
+	b.Fuel = startFuel
 	i.Begin(ctx, b)
 	_, stop = i.Call(i.Func(function))
 	if _, late := i.End(); late != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // process is one process of a machine, as its instance sees the host. A process that another
-// one started has a goroutine of its own, but only one of them runs: its parent gives it a
+// one started has its own goroutine, but only one of them runs: its parent gives it a
 // turn, which ends when it ends or waits for a pipe. So the order of everything that processes
 // do is a function of what they do.
 type process struct {

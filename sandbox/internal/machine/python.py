@@ -264,7 +264,7 @@ def _file(main, name, args, safe):
 
 
 def _installed():
-    """The packages that are there, with their versions."""
+    """The installed packages, with their versions."""
     import importlib.metadata
     import re
 

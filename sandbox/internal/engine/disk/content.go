@@ -17,7 +17,7 @@ type Info struct {
 // Stat describes a node.
 func (d *Disk) Stat(n uint32) Info {
 	at := d.look(n)
-	i := Info{Number: uint64(n) + 2, Kind: at.kind, Mode: at.mode, Links: uint64(at.links), Size: uint64(len(at.data)),
+	i := Info{Number: uint64(n) + numbered, Kind: at.kind, Mode: at.mode, Links: uint64(at.links), Size: uint64(len(at.data)),
 		Modified: at.modified, Changed: at.changed, Device: at.device}
 	if at.kind == Folder {
 		i.Size = 4096
@@ -111,7 +111,7 @@ type Entry struct {
 	Kind   Kind
 }
 
-// Entries returns how many names a folder has, with "." and "..", and the one with an index.
+// Entry returns the entry of a folder with an index: ".", "..", and then the names in order.
 func (d *Disk) Entry(n uint32, k uint64) (e Entry, ok bool) {
 	at := d.look(n)
 	node := n
@@ -125,7 +125,7 @@ func (d *Disk) Entry(n uint32, k uint64) (e Entry, ok bool) {
 	default:
 		return e, false
 	}
-	e.Number, e.Kind = uint64(node)+2, d.look(node).kind
+	e.Number, e.Kind = uint64(node)+numbered, d.look(node).kind
 	return e, true
 }
 
@@ -137,3 +137,10 @@ func (d *Disk) Share(n uint32, data []byte) {
 	d.limits.Bytes += int64(len(data))
 	d.bytes += int64(len(data))
 }
+
+// Node returns the number of the node that an entry names.
+func Node(e Entry) uint32 { return uint32(e.Number - numbered) }
+
+// numbered is by how much the numbers of nodes that programs see are higher: 0 and 1 are never
+// the number of a file.
+const numbered = 2
