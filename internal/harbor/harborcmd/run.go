@@ -25,9 +25,11 @@ import (
 
 type runOptions struct {
 	host      *console.Host
-	Agent     string `flag:"agent" usage:"who works: oracle, which runs the task's solution, or nop, which does nothing" words:"oracle,nop"`
-	Container bool   `flag:"container" usage:"run tasks that need more than a machine has in a container of Docker or Podman"`
-	Out       string `flag:"out" usage:"the folder for the trials, each in a separate folder"`
+	Agent     string   `flag:"agent" usage:"who works: oracle, which runs the task's solution, or nop, which does nothing" words:"oracle,nop"`
+	Container bool     `flag:"container" usage:"run tasks that need more than a machine has in a container of Docker or Podman"`
+	Config    string   `flag:"config,c" usage:"let the policy of this configuration work instead; the rest of the file counts too, except environment and rewards" files:"yaml,yml"`
+	Set       []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Out       string   `flag:"out" usage:"the folder for the trials, each in a separate folder"`
 }
 
 func newRunCmd(h *console.Host) *cobra.Command {
@@ -41,11 +43,13 @@ the tests. With --out it writes each trial as Harbor does: result.json, agent/ a
 verifier/.
 
 A task that needs more than such a machine has is refused by name, or runs in a container of
-Docker or Podman with --container. To let a model work on
-tasks, name their folder in a configuration (environment: {harbor: DIR}), and use merit
-rollout, or merit train.`,
+Docker or Podman with --container. With -c, the policy of a configuration works on each task
+instead, such as a language model: it calls the tool bash until it says that it is done. To
+play many episodes, or to train, name the folder in the configuration
+(environment: {harbor: DIR}), and use merit rollout or merit train.`,
 		Example: `  merit task run examples/harbor/log-report
-  merit task run --agent nop --out trials examples/harbor`,
+  merit task run --agent nop --out trials examples/harbor
+  merit task run -c harbor.yaml --out trials examples/harbor`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: o.run,
 	}, o)
@@ -70,7 +74,11 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := o.each(cmd.Context(), dirs)
+	work := o.each
+	if o.Config != "" {
+		work = o.play
+	}
+	all, err := work(cmd.Context(), dirs)
 	if err != nil {
 		return err
 	}
@@ -175,12 +183,16 @@ func examined(dir string, v *image.Inventory) (*task.Task, []image.Need, error) 
 	return t, e.Needs, nil
 }
 
+func outcomeOf(t *task.Task, r *trial.Result) outcome {
+	return outcome{Task: t.Name, Agent: r.Agent, Rewards: r.Rewards, Failure: r.Failure, Fuel: r.Fuel, Digest: r.Digest}
+}
+
 func (o *runOptions) trial(ctx context.Context, p *trial.Prepared) (outcome, error) {
 	r, err := p.Run(ctx, o.Agent, time.Now)
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{Task: p.Task.Name, Agent: o.Agent, Rewards: r.Rewards, Failure: r.Failure, Fuel: r.Fuel, Digest: r.Digest}
+	out := outcomeOf(p.Task, r)
 	if o.Out == "" {
 		return out, nil
 	}

@@ -23,6 +23,16 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return f.Name + ": " + f.Reason }
 
+// FailureOf returns the failure that a text names, or else one of the agent.
+func FailureOf(text string) *Failure {
+	for _, name := range []string{NotFound, Empty, Unreadable, AgentTimeout, Verifying, Unhealthy} {
+		if _, reason, ok := strings.Cut(text, name+": "); ok {
+			return &Failure{name, reason}
+		}
+	}
+	return &Failure{AgentFailed, text}
+}
+
 // The failures.
 const (
 	NotFound     = "RewardFileNotFoundError"
