@@ -62,6 +62,7 @@ type install struct {
 	manager string // apt, pip, or what else brings software
 	names   []string
 	files   []string // lists of requirements
+	runs    string   // a package whose program is run at once
 }
 
 // installs returns what a command installs; ok is false if it is another command.
@@ -102,7 +103,10 @@ func with(args []string) (i install) {
 	i.manager = "pip"
 	for k := 0; k < len(args); k++ {
 		switch a := args[k]; {
-		case (a == "-w" || a == "--with" || a == "--from") && k+1 < len(args):
+		case a == "--from" && k+1 < len(args):
+			k++
+			i.runs = args[k]
+		case (a == "-w" || a == "--with") && k+1 < len(args):
 			k++
 			i.names = append(i.names, strings.Split(args[k], ",")...)
 		case strings.HasPrefix(a, "--with="):

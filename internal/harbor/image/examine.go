@@ -207,6 +207,9 @@ var fetched = regexp.MustCompile(`https?://[^\s"'|)>]+`)
 func (e *Examined) script(t *task.Task, text, where string, building bool) {
 	for _, c := range commandsOf(text) {
 		if i, ok := c.installs(); ok {
+			if name := commandName(c.words); !building && name == "apk" && !e.inventory.program(name) {
+				e.need(Program, name, where, "the verifier or the solution runs it")
+			}
 			e.installed(t, i, where)
 			continue
 		}
@@ -245,6 +248,9 @@ func (e *Examined) fetches(c command, text, where string) {
 
 // installed adds what a command installs and machines lack.
 func (e *Examined) installed(t *task.Task, i install, where string) {
+	if name := normal(i.runs); name != "" && !e.inventory.pythonPackage(name) {
+		e.need(Package, name, where, "uvx runs it")
+	}
 	for _, f := range i.files {
 		text, _ := t.Text("environment/" + path.Base(f))
 		for line := range strings.Lines(text) {
