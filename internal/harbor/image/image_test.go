@@ -59,7 +59,7 @@ func TestNeeds(t *testing.T) {
 		"the installer":     {map[string]string{"tests/test.sh": "curl -LsSf https://astral.sh/uv/0.9.7/install.sh | sh\nuvx pytest\n"}, "", ""},
 		"uvx":               {map[string]string{"tests/test.sh": "uvx -p 3.13 \\\n --with pytest==8.4.1 \\\n  -w pytest-json-ctrf==0.3.5 -w numpy pytest /tests/x.py\n"}, "package pytest-json-ctrf", "package numpy"},
 		"a run package":     {map[string]string{"tests/test.sh": "uvx --from 'harbor-rewardkit==0.1.*' rewardkit /tests\n"}, "package harbor-rewardkit", ""},
-		"apk":               {map[string]string{"environment/Dockerfile": "FROM alpine\nRUN apk add --no-cache jq\n", "tests/test.sh": "apk add curl\n"}, "program apk", "program curl,program jq"},
+		"apk":               {map[string]string{"environment/Dockerfile": "FROM alpine\nRUN apk add --no-cache jq\n", "tests/test.sh": "apk add curl\n"}, "program apk,program curl", "program jq"},
 		"ADD of a URL":      {map[string]string{"environment/Dockerfile": from + "ADD https://example.com/x /x\n"}, "network https://example.com/x /x", ""},
 		"another manager":   {map[string]string{"environment/Dockerfile": from + "RUN npm install -g typescript\n"}, "language npm typescript", ""},
 		"services":          {map[string]string{"environment/docker-compose.yaml": "services:\n  main: {build: .}\n  db:\n    image: postgres\nvolumes:\n  v:\n"}, "services db", ""},
