@@ -80,7 +80,10 @@ func (c *Checker) Check(ctx context.Context, dir string) (*Report, error) {
 		return r, ctx.Err()
 	}
 	defer p.Close()
-	return r, c.play(ctx, p, r)
+	if err := c.play(ctx, p, r); err != nil && ctx.Err() == nil {
+		r.problem("the machine fails: %v", err) // this task's fault, such as a full disk
+	}
+	return r, ctx.Err()
 }
 
 // play runs both agents twice.

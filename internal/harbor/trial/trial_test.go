@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,6 +204,36 @@ func TestCheck(t *testing.T) {
 		require.Zero(t, m.Open)
 	}
 }
+
+// Promise: a machine that fails is a problem of its task, and does not end the check.
+func TestCheckFullDisk(t *testing.T) {
+	m := &boxtest.Maker{}
+	v, err := image.Take(t.Context(), m)
+	require.NoError(t, err)
+	c := &Checker{Maker: full{m}, Inventory: v, Most: 1}
+	r, err := c.Check(t.Context(), boxtest.Task(t, nil))
+	require.NoError(t, err)
+	require.Equal(t, []string{"the machine fails: the disk is full"}, r.Problems)
+}
+
+// full makes boxes whose forks can write nothing.
+type full struct{ *boxtest.Maker }
+
+func (f full) New(ctx context.Context) (box.Box, error) {
+	b, err := f.Maker.New(ctx)
+	return fullBox{b}, err
+}
+
+type fullBox struct{ box.Box }
+
+func (b fullBox) Fork(ctx context.Context) (box.Box, error) {
+	f, err := b.Box.Fork(ctx)
+	return writeless{f}, err
+}
+
+type writeless struct{ box.Box }
+
+func (writeless) Write(...box.File) error { return errors.New("the disk is full") }
 
 // Promise: a trial is written as Harbor writes it, and what the verifier left cannot be put
 // elsewhere.
