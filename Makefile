@@ -75,6 +75,7 @@ judge: build ## Let a local model write titles and a local judge rank them: minu
 interpreter: ## Build and install Merit's own interpreters, of JavaScript and of Python with numpy and regex
 	sandbox/interpreter/build/javascript/build.sh
 	sandbox/interpreter/build/build.sh
+	sandbox/userland/build.sh
 
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It needs pip, which
 # downloads the build tools of wheels, and npm if the interpreters are not installed.

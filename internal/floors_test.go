@@ -39,7 +39,7 @@ var floors = []floor{
 		"what the authors of rewards, environments, policies and agents import, and the interfaces behind it"},
 	{"sandbox", []string{"sandbox", "plugins/tinker"},
 		"runs rewards; the Python plug-in of an engine is a file in a separate package"},
-	{"kits", []string{"internal/host", "internal/models", "internal/httpd", "internal/engine", "internal/contracts"},
+	{"kits", []string{"internal/host", "internal/models", "internal/httpd", "internal/engine", "internal/contracts", "internal/harbor"},
 		"processes, model servers and listeners, for several features"},
 	{"stages", []string{"core", "internal/data/rowio", "internal/keptgraph", "sdk/conformance"},
 		"the loop, stage by stage; rows and kept graphs of estimates; what holds guests to each other"},
@@ -47,7 +47,7 @@ var floors = []floor{
 		"joins the stages as a configuration says"},
 	{"terminal", []string{"internal/cli", "internal/rewards/guest"},
 		"what all verbs share: flags, files, tables, errors, and the languages of rewards"},
-	{"features", []string{"internal", "internal/host/plugincmd", "internal/engine/enginecmd"},
+	{"features", []string{"internal", "internal/host/plugincmd", "internal/engine/enginecmd", "internal/harbor/harborcmd"},
 		"one folder a feature: engine, server, verb, page"},
 	{"standard", []string{"sdk/merit/standard"},
 		"imports the features that register themselves with sdk/merit, for programs and the command"},
@@ -80,6 +80,7 @@ var doors = map[string][]string{
 	"github.com/nats-io/nats-server": {"internal/fleet/natsd"},
 	"github.com/nats-io/nkeys":       {"internal/fleet"},
 	"github.com/lib/pq":              {"internal/traces/store"},
+	"github.com/BurntSushi/toml":     {"internal/harbor/task"},
 }
 
 // Promise: an import leads down or along a floor, never up, and third-party modules

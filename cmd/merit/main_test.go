@@ -95,8 +95,18 @@ func build() (string, error) {
 func TestScripts(t *testing.T) {
 	scripts(t, func(name string) bool {
 		return interpreterOf(name) == nil && filepath.Base(name) != engineScript && filepath.Base(name) != registryScript &&
-			!slices.Contains(pythonScripts, filepath.Base(name)) && filepath.Base(name) != nodeScript && !slices.Contains(rubricScripts, filepath.Base(name))
+			!slices.Contains(pythonScripts, filepath.Base(name)) && filepath.Base(name) != nodeScript && !slices.Contains(rubricScripts, filepath.Base(name)) && filepath.Base(name) != harborScript
 	})
+}
+
+// harborScript needs the userland.
+const harborScript = "harbor.txtar"
+
+// Promise: the commands that the pages show check and run Harbor tasks, and a model works on them.
+func TestScriptsOfHarbor(t *testing.T) {
+	testneeds.Slow(t, "compiles CPython and the userland")
+	testneeds.File(t, "run: make interpreter", interpreter.Python().Userland().Path(interpreter.Folder()))
+	scripts(t, func(name string) bool { return filepath.Base(name) == harborScript })
 }
 
 // quickScripts are the scripts that make test runs: wrong input of every kind, and at least one

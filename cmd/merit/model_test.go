@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,7 +22,7 @@ func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
-			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror", "grader", "taste")
+			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror", "grader", "taste", "worker")
 		}
 		var model string
 		var seed int
@@ -38,6 +39,8 @@ func modelServer(t *testing.T) (url string) {
 			return grader(t, c)
 		case model == "taste":
 			return taste(t, c)
+		case model == "worker":
+			return worker(t, c)
 		case model == "fails":
 			return chattest.Fail(500, "", "out of memory")
 		case model == "keyed" && c.Header.Get("Authorization") != "Bearer "+modelKey:
@@ -46,6 +49,37 @@ func modelServer(t *testing.T) (url string) {
 		return chattest.Say(words[seed%len(words)])
 	}).URL
 }
+
+// worker solves examples/harbor/log-report with the tool bash, in two calls, and says that it is done.
+func worker(t *testing.T, c chattest.Call) chattest.Reply {
+	var messages []rl.Message
+	c.Field(t, "messages", &messages)
+	commands := []string{"head -3 access.log; wc -l access.log", workerScript}
+	turns := 0
+	for _, m := range messages {
+		if m.Role == rl.RoleAssistant {
+			turns++
+		}
+	}
+	if turns >= len(commands) {
+		return chattest.Say("The report is written, and the log is deleted.")
+	}
+	call, err := json.Marshal(map[string]any{"name": "bash", "arguments": map[string]string{"command": commands[turns]}})
+	if err != nil {
+		t.Error(err)
+	}
+	return chattest.Say("<tool_call>" + string(call) + "</tool_call>")
+}
+
+// workerScript is another way to solve the task than its own solution: awk instead of Python.
+const workerScript = `grep -v '^#' access.log | awk -F'\t' '
+	{ n[$3]++; ms[$3] += $5; if ($4 >= 500) errors++ }
+	END {
+		for (p in n) if (slow == "" || ms[p] / n[p] > ms[slow] / n[slow]) slow = p
+		printf "{\"requests\": %d, \"errors\": %d, \"slowest\": \"%s\", \"by_path\": {", NR, errors, slow
+		for (p in n) printf "%s\"%s\": %d", (k++ ? ", " : ""), p, n[p]
+		print "}}"
+	}' > report.json && rm access.log && jq . report.json`
 
 // adder adds two numbers, and puts the sum after A: only if its prompt asks for that. As the editor,
 // it adds this request to a prompt that lacks it.

@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/doctor/doctorcmd"
 	"github.com/merit-rl/merit/internal/engine/enginecmd"
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
+	"github.com/merit-rl/merit/internal/harbor/harborcmd"
 	"github.com/merit-rl/merit/internal/host/plugincmd"
 	"github.com/merit-rl/merit/internal/judge/judgecmd"
 	"github.com/merit-rl/merit/internal/labels/labelcmd"
@@ -58,6 +59,7 @@ func groups(h *console.Host) []group {
 			newCompareCmd(h),
 			labelcmd.NewPreferCmd(h),
 			sweepcmd.NewCmd(h),
+			harborcmd.NewCmd(h),
 			console.Group("policy", "Measure, promote and roll back policies",
 				runscmd.NewMeasureCmd(h), runscmd.NewPromoteCmd(h), runscmd.NewRollbackCmd(h)),
 		}},

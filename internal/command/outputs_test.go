@@ -100,6 +100,7 @@ var others = map[string]string{
 	"merit fleet status --watch":         "a switch",
 	"merit label --answers":              "a file that lines are added to",
 	"merit man --out":                    "a folder whose pages are replaced",
+	"merit task run --out":               "a folder of trials; one with the same name is the same trial",
 }
 
 // outputs lists everything that the commands write.

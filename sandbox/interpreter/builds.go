@@ -14,6 +14,8 @@ var (
 	pinnedPython []byte
 	//go:embed js.json
 	pinnedJavaScript []byte
+	//go:embed userland.json
+	pinnedUserland []byte
 )
 
 // pin is the description of a build of Merit's own.
@@ -51,6 +53,17 @@ func ownJavaScript() Interpreter {
 	}
 }
 
+// Userland returns the shell and the core utilities that machines have beside i, which
+// sandbox/userland builds. Its file carries packages of Python in a custom section.
+func (Interpreter) Userland() Interpreter {
+	p := pinned(pinnedUserland)
+	return Interpreter{
+		Name: userland, Title: "the userland", File: "userland.wasm", Fetched: p.Digest, Digest: p.Digest, License: p.License, Includes: p.Packages,
+	}
+}
+
+const userland = "userland"
+
 // element is a package that is part of an interpreter.
 type element = struct {
 	Name    string `json:"name"`
@@ -83,6 +96,9 @@ func npmJavaScript() Interpreter {
 
 // Builds returns the builds of i's language that this version of Merit runs, the best first.
 func (i Interpreter) Builds() []Interpreter {
+	if i.Name == userland {
+		return []Interpreter{i.Userland()}
+	}
 	own, fetched := ownPython(), npmPython()
 	if i.Name != own.Name {
 		own, fetched = ownJavaScript(), npmJavaScript()

@@ -116,6 +116,10 @@ type Environment struct {
 	// variables that its pass_env and headers name are passed to the plug-in, and the deadlines
 	// below are raised, if they are not set, to what its limits allow.
 	MCP map[string]any `yaml:"mcp,omitempty" json:"mcp,omitempty"`
+	// Harbor is the folder of a task in Harbor's format, or a folder of such tasks, relative to
+	// the configuration file, instead of Plugin. Its tasks run in the sandbox, on machines
+	// without a container; only options and slots apply to them.
+	Harbor string `yaml:"harbor,omitempty" json:"harbor,omitempty"`
 	// Options are the options of the plug-in. A text in them that begins with
 	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -239,9 +243,9 @@ func (e Environment) Host(split string) (host.Config, error) {
 	}, err
 }
 
-// Named reports whether e names a plug-in or a module, or several in a mixture.
+// Named reports whether e names a plug-in, a module or tasks, or several in a mixture.
 func (e Environment) Named() bool {
-	return e.Plugin != "" || e.Module != "" || e.MCP != nil || len(e.Mixture) > 0
+	return e.Plugin != "" || e.Module != "" || e.MCP != nil || e.Harbor != "" || len(e.Mixture) > 0
 }
 
 // Validate returns all problems of e, with key paths relative to the section.
@@ -251,6 +255,9 @@ func (e Environment) Validate() []error {
 	host.CheckModule(&p, "", e.Plugin, e.Module)
 	if e.MCP != nil { // expand left it
 		p.Invalid("mcp", "names a second environment beside plugin, module, mixture or options", "keep one of them")
+	}
+	if e.Harbor != "" {
+		p.Under("", e.tasks())
 	}
 	if len(e.Mixture) == 0 {
 		return p

@@ -17,7 +17,7 @@ const handover = 5 * time.Second
 // expand writes environment.mcp as the plug-in that it is short for, unless another
 // environment stands beside it. It returns the places of the result.
 func (e *Environment) expand(places config.Places) config.Places {
-	if e.MCP == nil || e.Plugin != "" || e.Module != "" || len(e.Mixture) > 0 || len(e.Options) > 0 {
+	if e.MCP == nil || e.Plugin != "" || e.Module != "" || e.Harbor != "" || len(e.Mixture) > 0 || len(e.Options) > 0 {
 		return places
 	}
 	e.Plugin, e.Options, e.MCP = pluginMCP, e.MCP, nil

@@ -39,6 +39,7 @@ func (c *Config) eachPath(replace func(string) string) {
 	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
 	movedModule(&c.Environment.Module, replace)
 	EachPluginPath(new(string), &c.Environment.MCP, replace)
+	movedModule(&c.Environment.Harbor, replace)
 	c.Environment.Mixture = slices.Clone(c.Environment.Mixture)
 	for i := range c.Environment.Mixture {
 		part := &c.Environment.Mixture[i]

@@ -47,6 +47,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/merit-rl/merit/core/env"
@@ -73,6 +74,8 @@ type Session struct {
 	parts   []host.Found      // of a mixture
 	sources []sampling.Source // likewise
 
+	harbor io.Closer // the tasks of environment.harbor
+
 	idle error // why the policy cannot be trained, if it cannot
 }
 
@@ -96,10 +99,7 @@ func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	var rewards error
 	s.Rewards, rewards = loadRewards(ctx, cfg.Sandbox, cfg.priced(), o)
 	if err := errors.Join(environment, rewards); err != nil {
-		if s.Rewards != nil {
-			err = errors.Join(err, s.Close())
-		}
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -133,6 +133,9 @@ func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) e
 	}
 	if len(s.Config.Environment.Mixture) > 0 {
 		return s.openMixture(ctx, o, splits)
+	}
+	if s.Config.Environment.Harbor != "" {
+		return s.openHarbor(ctx, o, splits)
 	}
 	var err error
 	s.Plugin, o.open, err = s.openProgram(ctx, o, s.Config.Environment, "environment", splits)

@@ -48,7 +48,7 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 	var err error
 	s.Rewards, err = loadRewards(ctx, cfg.Sandbox, there, o)
 	if err != nil {
-		return nil, errors.Join(environment, err)
+		return nil, errors.Join(environment, err, s.Close())
 	}
 	defer s.Close()
 	t := &Trial{}
@@ -79,7 +79,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if o.open == nil && (len(s.Config.Environment.Validate()) > 0 || len(s.Config.Sandbox.Validate()) > 0) {
 		return nil // Config.Validate reports it
 	}
-	if o.open == nil && len(s.Config.Environment.Mixture) == 0 {
+	if o.open == nil && len(s.Config.Environment.Mixture) == 0 && s.Config.Environment.Harbor == "" {
 		cfg, err := s.Config.Environment.Host(train.SplitTrain)
 		if err != nil || cfg.Path == "" || len(cfg.Validate()) > 0 {
 			return nil // Config.Validate reports it

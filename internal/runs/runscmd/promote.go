@@ -111,7 +111,7 @@ func (o *promoteOptions) promote(ctx context.Context) (*promote.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.To = promote.NameOf(cmp.Or(cfg.Environment.Plugin, cfg.Environment.Module)); o.To == "" {
+		if o.To = promote.NameOf(cmp.Or(cfg.Environment.Plugin, cfg.Environment.Module, cfg.Environment.Harbor)); o.To == "" {
 			return nil, &fault.Error{
 				Boundary: fault.CLI, Kind: fault.Invalid, Where: dir, What: fmt.Sprintf("no policy name can be derived from the environment %q", cfg.Environment.Plugin),
 				Hint: "name the policy with --to",

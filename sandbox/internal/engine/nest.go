@@ -11,16 +11,29 @@ type Channel = wasi.Channel
 // other call stopped early. If i itself has no more fuel or must stop, Nest
 // does not return.
 func (i *Instance) Nest(other *Instance, b Budget, work func() *Stop) (used uint64, stop *Stop) {
+	return i.nest(other, b, other.fill, work)
+}
+
+// Again is Nest for an instance whose call has not returned, because a host function of it
+// waits in another goroutine: work lets that continue.
+func (i *Instance) Again(other *Instance, b Budget, work func() *Stop) (used uint64, stop *Stop) {
+	return i.nest(other, b, func(b Budget) {
+		other.budget, other.hostFuel = b.Fuel, 0
+		other.tank.fill(b.Fuel)
+	}, work)
+}
+
+func (i *Instance) nest(other *Instance, b Budget, fill func(Budget), work func() *Stop) (used uint64, stop *Stop) {
 	left, _ := i.watch.left(i.tank)
 	rest := uint64(max(left-int64(i.hostFuel), 0))
 	short := b.Fuel > rest
 	b.Fuel = min(b.Fuel, rest)
-	other.fill(b)
-	i.guard.turn(other.tank)
-	other.watch = &i.guard
+	fill(b)
+	i.watch.turn(other.tank)
+	other.watch = i.watch
 	stop = Guarded(work)
 	other.watch = &other.guard
-	used, killed := i.guard.back(i.tank, other.used, b.Fuel)
+	used, killed := i.watch.back(i.tank, other.used, b.Fuel)
 	if killed != nil {
 		i.end(killed)
 	}

@@ -22,9 +22,19 @@ type Function struct {
 func Functions() []Function {
 	denied := func(errno uint64) call { return func(*World, []uint64) uint64 { return errno } }
 	list := []Function{{Name: "proc_exit", Params: "i", Call: func(w *World, p []uint64) { w.Exit(uint32(p[0])) }}}
+	machine := machineCalls()
 	add := func(name, params string, f call) {
-		list = append(list, Function{Name: name, Params: params, Results: "i",
-			Call: func(w *World, stack []uint64) { stack[0] = f(w, stack) }})
+		g := machine[name]
+		if g == nil {
+			g = f
+		}
+		list = append(list, Function{Name: name, Params: params, Results: "i", Call: func(w *World, stack []uint64) {
+			if w.Table != nil {
+				stack[0] = g(w, stack)
+			} else {
+				stack[0] = f(w, stack)
+			}
+		}})
 	}
 	add("args_get", "ii", stringsGet((*Process).args))
 	add("args_sizes_get", "ii", stringsSizes((*Process).args))
@@ -74,4 +84,21 @@ func Functions() []Function {
 	}
 	add("proc_raise", "i", refusing("process", "proc_raise", errnoNosys))
 	return list
+}
+
+// machineCalls returns the functions that are others for an instance with a table.
+func machineCalls() map[string]call {
+	return map[string]call{
+		"clock_time_get": tableClock, "random_get": tableRandom, "poll_oneoff": tablePoll,
+		"fd_write": tableWrite, "fd_read": tableRead, "fd_pread": tablePread, "fd_pwrite": tablePwrite,
+		"fd_seek": tableSeek, "fd_tell": tableTell, "fd_close": tableClose, "fd_renumber": tableRenumber,
+		"fd_filestat_get": tableStat, "fd_fdstat_get": tableFdstat, "fd_fdstat_set_flags": tableSetFlags,
+		"fd_filestat_set_size": tableSetSize, "fd_filestat_set_times": tableSetTimes, "fd_readdir": tableReaddir,
+		"fd_sync": tableSync, "fd_datasync": tableSync, "fd_advise": tableSync, "fd_allocate": tableSync,
+		"fd_prestat_get": tablePrestat, "fd_prestat_dir_name": tablePrestatName,
+		"path_open": tableOpen, "path_filestat_get": tablePathStat, "path_filestat_set_times": tablePathTimes,
+		"path_create_directory": tableMakeFolder, "path_link": tableLink, "path_readlink": tableReadlink,
+		"path_symlink": tableSymlink, "path_unlink_file": tableUnlink, "path_remove_directory": tableRemoveFolder,
+		"path_rename": tableRename,
+	}
 }

@@ -76,12 +76,17 @@ func randomGet(w *World, p []uint64) uint64 {
 		return errnoFault
 	}
 	w.Charge(uint64(len(b)))
+	w.State.fill(b)
+	return errnoSuccess
+}
+
+// fill fills b with random numbers.
+func (s *State) fill(b []byte) {
 	for len(b) > 0 {
 		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], w.State.next())
+		binary.LittleEndian.PutUint64(word[:], s.next())
 		b = b[copy(b, word[:]):]
 	}
-	return errnoSuccess
 }
 
 // vectors calls each with the buffers of an iovec list until it returns false.

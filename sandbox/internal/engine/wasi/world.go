@@ -8,7 +8,10 @@ type World struct {
 	Guest
 	Process *Process
 	State   State
-	Answer  []byte // the part of the channel's answer that was not read yet
+	// Table, if set, is what a process of a machine has open. Its disk then takes the place
+	// of the files of Process and of State.
+	Table  *Table
+	Answer []byte // the part of the channel's answer that was not read yet
 	// Refused is what the guest requested and did not get since Refused was
 	// last emptied.
 	Refused []Refusal

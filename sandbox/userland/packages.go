@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// There is no network. What a script installs is there, or is refused by name.
+
+// provided are the packages of Debian and Ubuntu whose commands the userland has, or that have
+// none which a script would miss.
+var provided = strings.Fields(`apt-transport-https apt-utils bash ca-certificates coreutils curl dash diffutils file findutils gawk gnupg grep gzip jq
+	locales mawk procps python-is-python3 python3 python3-minimal python3-numpy python3-pip python3-pytest python3-venv python3-setuptools python3-wheel
+	sed software-properties-common sudo tar time tree tzdata unzip util-linux wget xxd zip`)
+
+func apt(c *call) int {
+	o, rest := c.parse("y|yes|assume-yes q|quiet=? qq f|fix-broken no-install-recommends no-install-suggests allow-unauthenticated o= t= fix-missing reinstall only-upgrade allow-downgrades purge auto-remove installed a")
+	_ = o
+	if len(rest) == 0 {
+		c.usage("no operation given")
+	}
+	switch rest[0] {
+	case "update", "upgrade", "dist-upgrade", "full-upgrade", "clean", "autoclean", "autoremove", "remove", "purge":
+		c.print("Reading package lists...\n")
+		return 0
+	case "install":
+	case "list", "show", "policy", "search":
+		for _, name := range rest[1:] {
+			if slices.Contains(provided, name) {
+				c.print(name, " [installed]\n")
+			}
+		}
+		return 0
+	default:
+		fmt.Fprintf(c.err, "E: Invalid operation %s\n", rest[0])
+		return 100
+	}
+	status := 0
+	for _, name := range rest[1:] {
+		bare, _, _ := strings.Cut(name, "=")
+		if slices.Contains(provided, bare) {
+			c.print(bare, " is already the newest version.\n")
+			continue
+		}
+		if c.deferred("apt " + bare) {
+			continue
+		}
+		fmt.Fprintf(c.err, "E: Unable to locate package %s: this machine has no network, and no such command\n", bare)
+		status = 100
+	}
+	return status
+}
+
+// deferredFile lists what was installed but is not there, if it exists. Many images install
+// what nobody uses, so that this matters only when a program asks for it.
+const deferredFile = "/etc/merit/deferred"
+
+// deferred notes that something is missing, and reports whether that may be ignored.
+func (c *call) deferred(what string) bool {
+	f, err := os.OpenFile(deferredFile, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.WriteString(what + "\n")
+	return err == nil
+}
+
+// download is curl and wget. The only thing that they can fetch is the installer of uv, which
+// is there already.
+func download(c *call) int {
+	for _, a := range c.args {
+		if strings.HasPrefix(a, "https://astral.sh/uv/") && strings.HasSuffix(a, "install.sh") {
+			c.print("#!/bin/sh\necho 'uv is installed already'\n")
+			return 0
+		}
+	}
+	host := "the host"
+	for _, a := range c.args {
+		if _, rest, ok := strings.Cut(a, "://"); ok {
+			host, _, _ = strings.Cut(rest, "/")
+		}
+	}
+	if c.name == "wget" {
+		fmt.Fprintf(c.err, "wget: unable to resolve host address ‘%s’: this machine has no network\n", host)
+		return 4
+	}
+	fmt.Fprintf(c.err, "curl: (6) Could not resolve host: %s: this machine has no network\n", host)
+	return 6
+}
+
+// uvx runs a command of an installed package.
+func uvx(c *call) int {
+	_, rest := c.parseUntil("p|python= w|with= from= isolated q|quiet n|no-cache refresh offline no-project with-requirements= index-url= v|verbose", true)
+	if len(rest) == 0 {
+		c.usage("no command given")
+	}
+	name, _, _ := strings.Cut(rest[0], "@")
+	return c.run(c, append([]string{name}, rest[1:]...))
+}
+
+func uv(c *call) int {
+	if len(c.args) == 0 {
+		c.usage("no command given")
+	}
+	name, rest := c.args[0], c.args[1:]
+	switch name {
+	case "init", "venv", "sync", "lock", "python", "cache":
+		return 0
+	case "--version", "version":
+		c.print("uv 0.9.7\n")
+		return 0
+	case "pip":
+		return c.run(c, append([]string{"pip"}, slices.DeleteFunc(rest, func(a string) bool { return a == "--system" })...))
+	case "add":
+		return c.run(c, append([]string{"pip", "install"}, rest...))
+	case "tool":
+		if len(rest) > 0 && rest[0] == "run" {
+			child := *c
+			child.args = rest[1:]
+			return uvx(&child)
+		}
+	case "run":
+		_, rest := (&call{name: "uv", args: rest, err: c.err, out: c.out}).parseUntil("p|python= with= w= isolated q|quiet no-project no-sync script s active frozen extra= group= dev no-dev", true)
+		if len(rest) > 0 && strings.HasSuffix(rest[0], ".py") {
+			rest = append([]string{"python3"}, rest...)
+		}
+		return c.run(c, rest)
+	}
+	return c.fail("the command %s of uv does not exist on this machine", name)
+}
+
+// dpkg answers queries.
+func dpkg(c *call) int {
+	o, names := c.parse("s|status l|list L|listfiles W|show f|showformat= i|install print-architecture configure a")
+	if o.has("print-architecture") {
+		c.print("amd64\n")
+		return 0
+	}
+	status := 0
+	for _, name := range names {
+		if !slices.Contains(provided, name) {
+			fmt.Fprintf(c.err, "dpkg-query: package '%s' is not installed and no information is available\n", name)
+			status = 1
+			continue
+		}
+		c.print("Package: ", name, "\nStatus: install ok installed\n")
+	}
+	return status
+}
+
+// ps lists the only process that a command can see.
+func ps(c *call) int {
+	c.print("    PID TTY          TIME CMD\n      1 ?        00:00:00 bash\n")
+	return 0
+}
+
+func file(c *call) int {
+	o, names := c.parse("b|brief i|mime mime-type L")
+	for _, name := range names {
+		if !o.has("b") {
+			c.print(name, ": ")
+		}
+		c.print(kindOfFile(c.path(name)), "\n")
+	}
+	return 0
+}
+
+func kindOfFile(at string) string {
+	info, err := os.Stat(at)
+	if err != nil {
+		return "cannot open (No such file or directory)"
+	}
+	if info.IsDir() {
+		return "directory"
+	}
+	data, _ := os.ReadFile(at)
+	text := string(data)
+	switch {
+	case text == "":
+		return "empty"
+	case strings.HasPrefix(text, "\x1f\x8b"):
+		return "gzip compressed data"
+	case strings.HasPrefix(text, "PK\x03\x04"):
+		return "Zip archive data"
+	case strings.HasPrefix(text, "\x7fELF"):
+		return "ELF 64-bit LSB executable"
+	case strings.HasPrefix(text, "\x89PNG"):
+		return "PNG image data"
+	case strings.HasPrefix(text, "#!") && strings.Contains(text[:min(len(text), 80)], "python"):
+		return "Python script, ASCII text executable"
+	case strings.HasPrefix(text, "#!"):
+		return "Bourne-Again shell script, ASCII text executable"
+	case strings.IndexByte(text, 0) >= 0:
+		return "data"
+	case strings.HasPrefix(strings.TrimSpace(text), "{"):
+		return "JSON text data"
+	}
+	for _, b := range data {
+		if b >= 128 {
+			return "Unicode text, UTF-8 text"
+		}
+	}
+	return "ASCII text"
+}
