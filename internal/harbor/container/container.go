@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/box"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/harbor/image"
 	"github.com/merit-rl/merit/internal/harbor/task"
 )
@@ -85,9 +85,9 @@ func (e *Engine) failed(t *task.Task, what string, err error) error {
 
 // config is what an image says about its containers.
 type config struct {
-	Env        []string
-	WorkingDir string
-	User       string
+	Env        []string `json:"Env"`
+	WorkingDir string   `json:"WorkingDir"`
+	User       string   `json:"User"`
 }
 
 // start starts a container of an image.
@@ -97,7 +97,7 @@ func (e *Engine) start(ctx context.Context, t *task.Task, name string) (*image.I
 		return nil, e.failed(t, "the image cannot be read", err)
 	}
 	var c config
-	if err := json.Unmarshal(text, &c); err != nil {
+	if err := strictjson.Unmarshal(text, &c); err != nil {
 		return nil, e.failed(t, "the image cannot be read", err)
 	}
 	b := &containerBox{engine: e, flags: flags(t.Config.Environment)}
