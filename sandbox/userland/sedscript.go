@@ -133,6 +133,13 @@ func (s *script) until(delimiter byte, pattern bool) string {
 			switch {
 			case s.text[k] == delimiter && (!pattern || strings.IndexByte("|+?(){}.*[]^$", delimiter) < 0):
 				b.WriteByte(delimiter)
+			case pattern && strings.IndexByte("xod", s.text[k]) >= 0 && escapesByte(s.text[k:]):
+				size, v, _ := numbered(s.text[k:])
+				if strings.IndexByte("^$.*[]\\/", v) >= 0 {
+					b.WriteByte('\\')
+				}
+				b.WriteByte(v)
+				k += size - 1
 			case s.text[k] == '\n' && !pattern:
 				b.WriteString("\\n")
 			default:
@@ -166,6 +173,11 @@ func (s *script) until(delimiter byte, pattern bool) string {
 	}
 	s.bad("unterminated `s' command")
 	return ""
+}
+
+func escapesByte(text string) bool {
+	_, _, ok := numbered(text)
+	return ok
 }
 
 func (s *script) instruction() {

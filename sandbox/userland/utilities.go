@@ -7,7 +7,7 @@ var utilities map[string]utility
 func init() {
 	utilities = map[string]utility{
 		"awk": awk, "gawk": awk, "mawk": awk, "base64": base64Utility, "basename": basename, "cat": cat, "chgrp": chown, "chmod": chmod, "chown": chown,
-		"cmp": cmpUtility, "comm": comm, "cp": cp, "cut": cut, "date": date, "dd": dd, "diff": diff, "dirname": dirname, "du": du,
+		"cmp": cmpUtility, "column": column, "comm": comm, "cp": cp, "cut": cut, "date": date, "dd": dd, "diff": diff, "dirname": dirname, "du": du,
 		"egrep": grep, "env": env, "expr": expr, "fgrep": grep, "find": find, "fold": fold, "grep": grep, "groups": says("root"),
 		"gunzip": gzipUtility, "gzip": gzipUtility, "head": head, "hostname": hostname, "id": id, "join": join, "jq": jq,
 		"ln": ln, "ls": ls, "md5sum": md5sum, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "nice": follow("n|adjustment="),

@@ -53,6 +53,8 @@ def _end(status):
     import threading
 
     try:
+        if threads := sys.modules.get("merit_reward.threads"):
+            threads.finish()
         threading._shutdown()
     except BaseException:
         pass
@@ -579,7 +581,18 @@ def _processes():
     os.WIFSIGNALED = lambda status: False
 
 
+def _stand_ins():
+    """Makes threads, event loops, executors and multiprocessing run in place, as in rewards, and modules without native code importable."""
+    sys.path.insert(0, "/usr/local/lib/merit")
+    from merit_reward import absent
+
+    absent.PATCHED = {}
+    absent.install()
+    sys.path.remove("/usr/local/lib/merit")
+
+
 def _boot():
+    _stand_ins()
     for name in ("PYTHONHOME", "PYTHONHASHSEED"):
         posix.environ.pop(name.encode(), None)
     import argparse, ast, atexit, base64, collections, contextlib, csv, dataclasses, datetime, functools, glob, hashlib, io, inspect, itertools, json, linecache, math, os, pathlib, random, re, runpy, shutil, string, subprocess, tempfile, textwrap, threading, time, traceback, types, typing, unittest, warnings  # noqa: E401, F401
