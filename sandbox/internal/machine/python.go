@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
@@ -192,7 +193,7 @@ type message struct {
 func (p *process) Exchange(text []byte) []byte {
 	var m message
 	text, ok := bytes.CutPrefix(text, mark)
-	if !ok || json.Unmarshal(text, &m) != nil {
+	if !ok || strictjson.Unmarshal(text, &m) != nil {
 		return nil
 	}
 	switch m.Do {
@@ -264,7 +265,7 @@ func (p *process) subprocess(m message) []byte {
 	var standard [3]*engine.Open
 	pick := func(raw json.RawMessage, captured *sink) *engine.Open {
 		var fd uint32
-		if json.Unmarshal(raw, &fd) == nil {
+		if strictjson.Unmarshal(raw, &fd) == nil {
 			if o := p.table.Get(fd); o != nil {
 				return o
 			}
