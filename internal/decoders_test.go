@@ -44,6 +44,8 @@ var loose = map[string]string{
 	"sandbox/internal/remote/remote.go":                  "as link.go",
 	"sandbox/internal/remote/serve.go":                   "frames of the process that started this one",
 	"sandbox/internal/source/choice.go":                  "keeps numbers as text; it refuses names given twice itself",
+	"sandbox/userland/jq.go":                             "takes what jq takes, such as names given twice",
+	"sandbox/userland/main.go":                           "a request that the host encoded a line before; it is another module of Go",
 	"sdk/conformance/zoo/compiled/go/calls/main.go":      "written as a user's is",
 	"internal/runs/runspage/kept.go":                     "a stream of episodes, held to its digest; an episode decodes itself strictly",
 }

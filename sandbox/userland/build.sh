@@ -34,11 +34,17 @@ sources() {
   cp "$here"/*.go "$here/go.mod" "$here/go.sum" guest
   cd guest
   go mod download
-  cp -r "$(go list -m -f '{{.Dir}}' mvdan.cc/sh/v3)" sh
-  chmod -R u+w sh
-  patch --silent --directory sh --strip 1 <"$here/patches/sh.patch"
-  go mod edit -replace mvdan.cc/sh/v3=./sh
+  change mvdan.cc/sh/v3 sh
+  change github.com/benhoyt/goawk awk
   cd ..
+}
+
+# change MODULE FOLDER lets the build use a patched copy of a module.
+change() {
+  cp -r "$(go list -m -f '{{.Dir}}' "$1")" "$2"
+  chmod -R u+w "$2"
+  patch --silent --directory "$2" --strip 1 <"$here/patches/$2.patch"
+  go mod edit -replace "$1=./$2"
 }
 
 # drop FILE FUNCTION removes a function from a file.

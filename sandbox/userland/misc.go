@@ -306,23 +306,41 @@ func awk(c *call) int {
 		name, value, _ := strings.Cut(assignment, "=")
 		vars = append(vars, name, unescape(value))
 	}
-	args := make([]string, len(rest))
-	for i, a := range rest {
-		if args[i] = a; !strings.Contains(a, "=") && a != "-" {
-			args[i] = c.path(a)
-		}
-	}
 	var environ []string
 	for _, pair := range c.environ {
 		name, value, _ := strings.Cut(pair, "=")
 		environ = append(environ, name, value)
 	}
-	status, err := interp.ExecProgram(program, &interp.Config{Stdin: c.in, Output: c.out, Error: c.err, Argv0: "awk", Args: args, Vars: vars, Environ: environ, NoExec: true})
+	status, err := interp.ExecProgram(program, &interp.Config{Stdin: c.in, Output: c.out, Error: c.err, Argv0: "awk", Args: rest, Vars: vars, Environ: environ, Dir: c.dir, Execute: c.command})
 	if err != nil {
-		c.fail("%s", strings.ReplaceAll(err.Error(), c.dir+"/", ""))
+		c.fail("%s", err)
 		return 2
 	}
 	return status
+}
+
+// command runs a command line of awk.
+func (c *call) command(code string, stdin io.Reader, stdout, stderr io.Writer) int {
+	child := *c
+	child.out, child.err = stdout, stderr
+	if f, ok := stdin.(*os.File); ok {
+		child.in = f
+	} else if stdin != nil {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return c.fail("%s", err)
+		}
+		defer read.Close()
+		go func() {
+			_, _ = io.Copy(write, stdin)
+			write.Close()
+		}()
+		child.in = read
+	}
+	if w, ok := stdout.(*bufio.Writer); ok {
+		defer w.Flush()
+	}
+	return c.run(&child, []string{"sh", "-c", code})
 }
 
 // sum is md5sum and its kind.
@@ -897,3 +915,46 @@ var (
 	sha384sum = sum(sha512.New384)
 	sha512sum = sum(sha512.New)
 )
+
+func column(c *call) int {
+	o, names := c.parse("t|table s|separator= o|output-separator= N|table-columns= c|output-width= R= n e")
+	var rows [][]string
+	var widths []int
+	add := func(cells []string) {
+		rows = append(rows, cells)
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	if o.has("N") {
+		add(strings.Split(o.last("N", ""), ","))
+	}
+	status := c.each(names, func(_ string, r io.Reader) {
+		for line := range lines(r) {
+			line = bare(line)
+			switch {
+			case line == "":
+			case !o.has("t"):
+				add([]string{line})
+			case o.has("s"):
+				add(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(o.last("s", ""), r) }))
+			default:
+				add(strings.Fields(line))
+			}
+		}
+	})
+	between := o.last("o", "  ")
+	for _, cells := range rows {
+		for i, cell := range cells {
+			c.print(cell)
+			if i < len(cells)-1 {
+				c.print(strings.Repeat(" ", widths[i]-len([]rune(cell))), between)
+			}
+		}
+		c.print("\n")
+	}
+	return status
+}

@@ -16,8 +16,12 @@ var provided = strings.Fields(`apt-transport-https apt-utils bash ca-certificate
 	sed software-properties-common sudo tar time tree tzdata unzip util-linux wget xxd zip`)
 
 func apt(c *call) int {
-	o, rest := c.parse("y|yes|assume-yes q|quiet=? qq f|fix-broken no-install-recommends no-install-suggests allow-unauthenticated o= t= fix-missing reinstall only-upgrade allow-downgrades purge auto-remove installed a")
-	_ = o
+	var rest []string
+	for args := c.args; len(args) > 0; {
+		if args = beyond(args, "-o -t -c --option --target-release"); len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
 	if len(rest) == 0 {
 		c.usage("no operation given")
 	}
@@ -91,9 +95,27 @@ func download(c *call) int {
 	return 6
 }
 
+// beyond returns what follows the options of a program, of which some take a value.
+func beyond(args []string, valued string) []string {
+	takes := strings.Fields(valued)
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		option := args[0]
+		args = args[1:]
+		if option == "--" {
+			break
+		}
+		if slices.Contains(takes, option) && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	return args
+}
+
+const uvOptions = "-p --python -w --with --from --with-requirements --with-editable --index-url --index --default-index --extra-index-url --extra --group --project --directory --link-mode"
+
 // uvx runs a command of an installed package.
 func uvx(c *call) int {
-	_, rest := c.parseUntil("p|python= w|with= from= isolated q|quiet n|no-cache refresh offline no-project with-requirements= index-url= v|verbose", true)
+	rest := beyond(c.args, uvOptions)
 	if len(rest) == 0 {
 		c.usage("no command given")
 	}
@@ -102,18 +124,20 @@ func uvx(c *call) int {
 }
 
 func uv(c *call) int {
-	if len(c.args) == 0 {
-		c.usage("no command given")
-	}
-	name, rest := c.args[0], c.args[1:]
-	switch name {
-	case "init", "venv", "sync", "lock", "python", "cache":
+	args := beyond(c.args, uvOptions)
+	if len(args) == 0 {
+		c.print("uv 0.9.7\n")
 		return 0
-	case "--version", "version":
+	}
+	name, rest := args[0], args[1:]
+	switch name {
+	case "init", "venv", "sync", "lock", "python", "cache", "self":
+		return 0
+	case "version":
 		c.print("uv 0.9.7\n")
 		return 0
 	case "pip":
-		return c.run(c, append([]string{"pip"}, slices.DeleteFunc(rest, func(a string) bool { return a == "--system" })...))
+		return c.run(c, append([]string{"pip"}, rest...))
 	case "add":
 		return c.run(c, append([]string{"pip", "install"}, rest...))
 	case "tool":
@@ -122,14 +146,69 @@ func uv(c *call) int {
 			child.args = rest[1:]
 			return uvx(&child)
 		}
+		return 0
 	case "run":
-		_, rest := (&call{name: "uv", args: rest, err: c.err, out: c.out}).parseUntil("p|python= with= w= isolated q|quiet no-project no-sync script s active frozen extra= group= dev no-dev", true)
+		rest = beyond(rest, uvOptions)
 		if len(rest) > 0 && strings.HasSuffix(rest[0], ".py") {
 			rest = append([]string{"python3"}, rest...)
 		}
 		return c.run(c, rest)
 	}
 	return c.fail("the command %s of uv does not exist on this machine", name)
+}
+
+// useradd adds a user to the list of users. Every file and program still belongs to root.
+func useradd(c *call) int {
+	name, home, shell := "", "", "/bin/sh"
+	for i := 0; i < len(c.args); i++ {
+		switch a := c.args[i]; {
+		case (a == "-d" || a == "--home-dir" || a == "--home") && i+1 < len(c.args):
+			i++
+			home = c.args[i]
+		case (a == "-s" || a == "--shell") && i+1 < len(c.args):
+			i++
+			shell = c.args[i]
+		case slices.Contains(strings.Fields("-u --uid -g --gid -G --groups -c --comment --gecos -p --password -k -e"), a):
+			i++
+		case !strings.HasPrefix(a, "-"):
+			name = a
+		}
+	}
+	users, _ := os.ReadFile("/etc/passwd")
+	switch {
+	case name == "":
+		c.usage("no user given")
+	case strings.Contains("\n"+string(users), "\n"+name+":"):
+		c.fail("user '%s' already exists", name)
+		return 9
+	}
+	id := 1000 + strings.Count(string(users), "\n") - 1
+	home = cmpOr(home, "/home/"+name)
+	list := map[string]string{
+		"/etc/passwd": fmt.Sprintf("%s:x:%d:%d::%s:%s\n", name, id, id, home, shell),
+		"/etc/group":  fmt.Sprintf("%s:x:%d:\n", name, id),
+	}
+	for file, line := range list {
+		before, _ := os.ReadFile(file)
+		if err := os.WriteFile(file, append(before, line...), 0o644); err != nil {
+			return c.fail("%s", err)
+		}
+	}
+	_ = os.MkdirAll(home, 0o755)
+	return 0
+}
+
+// su runs a command, as root.
+func su(c *call) int {
+	for i, a := range c.args {
+		if (a == "-c" || a == "--command") && i+1 < len(c.args) {
+			return c.run(c, []string{"sh", "-c", c.args[i+1]})
+		}
+		if a == "--" && i+1 < len(c.args) {
+			return c.run(c, c.args[i+1:])
+		}
+	}
+	return 0
 }
 
 // dpkg answers queries.

@@ -40,6 +40,7 @@ type editor struct {
 	*call
 	program []*instruction
 	quiet   bool
+	end     byte // of lines
 	loose   bool // -E
 	separate,
 	inPlace bool
@@ -57,15 +58,15 @@ type editor struct {
 
 // input yields the lines of several files, and knows which is the last.
 type input struct {
-	c       *call
-	names   []string
-	reader  *bufio.Reader
-	closer  io.Closer
-	ahead   string
-	some    bool
-	status  int
-	ended   bool // the last line had a newline
-	advance func(name string)
+	c      *call
+	names  []string
+	reader *bufio.Reader
+	closer io.Closer
+	ahead  string
+	some   bool
+	status int
+	ended  bool // the last line had a newline
+	end    byte // of lines: a newline, or NUL with -z
 }
 
 func (in *input) fill() bool {
@@ -84,7 +85,7 @@ func (in *input) fill() bool {
 			}
 			in.reader, in.closer = bufio.NewReaderSize(r, 1<<16), r
 		}
-		line, err := in.reader.ReadString('\n')
+		line, err := in.reader.ReadString(in.end)
 		if line == "" && err != nil {
 			in.closer.Close()
 			in.reader = nil
@@ -100,8 +101,8 @@ func (in *input) next() (string, bool) {
 		return "", false
 	}
 	in.some = false
-	in.ended = strings.HasSuffix(in.ahead, "\n")
-	return bare(in.ahead), true
+	in.ended = strings.HasSuffix(in.ahead, string(in.end))
+	return strings.TrimSuffix(in.ahead, string(in.end)), true
 }
 
 func sed(c *call) int {
@@ -123,7 +124,10 @@ func sed(c *call) int {
 		}
 		script, rest = rest[0], rest[1:]
 	}
-	e := &editor{call: c, quiet: o.has("n"), loose: o.has("E") || o.has("r"), outputs: map[string]*os.File{}, to: c.out}
+	e := &editor{call: c, quiet: o.has("n"), end: '\n', loose: o.has("E") || o.has("r"), outputs: map[string]*os.File{}, to: c.out}
+	if o.has("z") {
+		e.end = 0
+	}
 	if strings.HasPrefix(script, "#n\n") {
 		e.quiet = true
 	}
@@ -198,7 +202,7 @@ func (e *editor) write(text string) {
 
 // edit runs the program over the lines of files.
 func (e *editor) edit(names []string) int {
-	e.input = &input{c: e.call, names: names}
+	e.input = &input{c: e.call, names: names, end: e.end}
 	for {
 		line, ok := e.input.next()
 		if !ok {
@@ -218,13 +222,13 @@ func (e *editor) edit(names []string) int {
 
 // finish ends a cycle: it prints the space and what was appended.
 func (e *editor) finish(show bool) {
-	end := "\n"
+	end := string(e.end)
 	if !e.input.ended && !e.input.fill() {
 		end = ""
 	}
 	if show && !e.quiet {
 		if e.write(e.space); end != "" || len(e.appended) > 0 {
-			e.write("\n")
+			e.write(string(e.end))
 		}
 	}
 	for _, text := range e.appended {
@@ -471,6 +475,17 @@ func (e *editor) substitute(i *instruction) {
 	}
 }
 
+// numbered reads xHH, oNNN or dNNN, and returns its length.
+func numbered(text string) (size int, b byte, ok bool) {
+	base, most := map[byte]int{'x': 16, 'o': 8, 'd': 10}[text[0]], map[byte]int{'x': 2, 'o': 3, 'd': 3}[text[0]]
+	for n := min(most, len(text)-1); n > 0; n-- {
+		if v, err := strconv.ParseUint(text[1:1+n], base, 8); err == nil {
+			return n + 1, byte(v), true
+		}
+	}
+	return 0, 0, false
+}
+
 // expandReplacement fills in the groups of a match, and changes the case as \U and its kind say.
 func expandReplacement(text, line string, f []int) string {
 	var b strings.Builder
@@ -507,6 +522,14 @@ func expandReplacement(text, line string, f []int) string {
 			switch x := text[k]; {
 			case x >= '0' && x <= '9':
 				group(int(x - '0'))
+			case x == 'x' || x == 'o' || x == 'd':
+				size, b, ok := numbered(text[k:])
+				if !ok {
+					add(string(x))
+					break
+				}
+				add(string([]byte{b}))
+				k += size - 1
 			case x == 'n':
 				add("\n")
 			case x == 't':

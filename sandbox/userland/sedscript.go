@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// script is a program of sed that is being read.
-type script struct {
+// sedScript is a program of sed that is being read.
+type sedScript struct {
 	*editor
 	text   string
 	blocks []int
@@ -15,7 +15,7 @@ type script struct {
 }
 
 func (e *editor) parseScript(text string) {
-	s := &script{editor: e, text: text, labels: map[string]int{}}
+	s := &sedScript{editor: e, text: text, labels: map[string]int{}}
 	for s.skip(" \t\n;"); s.text != ""; s.skip(" \t\n;") {
 		s.instruction()
 	}
@@ -37,14 +37,14 @@ func (e *editor) parseScript(text string) {
 	}
 }
 
-func (s *script) bad(what string) {
+func (s *sedScript) bad(what string) {
 	s.fail("-e expression #1, char %d: %s", 0, what)
 	panic(exit(1))
 }
 
-func (s *script) skip(set string) { s.text = strings.TrimLeft(s.text, set) }
+func (s *sedScript) skip(set string) { s.text = strings.TrimLeft(s.text, set) }
 
-func (s *script) take() byte {
+func (s *sedScript) take() byte {
 	if s.text == "" {
 		return 0
 	}
@@ -53,7 +53,7 @@ func (s *script) take() byte {
 	return b
 }
 
-func (s *script) number() (n int, ok bool) {
+func (s *sedScript) number() (n int, ok bool) {
 	end := 0
 	for end < len(s.text) && s.text[end] >= '0' && s.text[end] <= '9' {
 		end++
@@ -64,7 +64,7 @@ func (s *script) number() (n int, ok bool) {
 }
 
 // address reads an address, or nil.
-func (s *script) address() *address {
+func (s *sedScript) address() *address {
 	a := &address{line: -1, step: -1}
 	if n, ok := s.number(); ok {
 		a.line, a.zero = n, n == 0
@@ -94,7 +94,7 @@ func (s *script) address() *address {
 }
 
 // regex reads a pattern up to its delimiter and its flags.
-func (s *script) regex(delimiter byte) matcher {
+func (s *sedScript) regex(delimiter byte) matcher {
 	text := s.until(delimiter, true)
 	p := pattern{dialect: basic, dotAll: true}
 	for s.text != "" && (s.text[0] == 'I' || s.text[0] == 'M') {
@@ -107,7 +107,7 @@ func (s *script) regex(delimiter byte) matcher {
 	return s.compiled(text, p)
 }
 
-func (s *script) compiled(text string, p pattern) matcher {
+func (s *sedScript) compiled(text string, p pattern) matcher {
 	if text == "" {
 		return sameAgain{}
 	}
@@ -122,7 +122,7 @@ func (s *script) compiled(text string, p pattern) matcher {
 }
 
 // until reads up to a delimiter, which a backslash escapes.
-func (s *script) until(delimiter byte, pattern bool) string {
+func (s *sedScript) until(delimiter byte, pattern bool) string {
 	var b strings.Builder
 	inside := false
 	for k := 0; k < len(s.text); k++ {
@@ -133,6 +133,13 @@ func (s *script) until(delimiter byte, pattern bool) string {
 			switch {
 			case s.text[k] == delimiter && (!pattern || strings.IndexByte("|+?(){}.*[]^$", delimiter) < 0):
 				b.WriteByte(delimiter)
+			case pattern && strings.IndexByte("xod", s.text[k]) >= 0 && escapesByte(s.text[k:]):
+				size, v, _ := numbered(s.text[k:])
+				if strings.IndexByte("^$.*[]\\/", v) >= 0 {
+					b.WriteByte('\\')
+				}
+				b.WriteByte(v)
+				k += size - 1
 			case s.text[k] == '\n' && !pattern:
 				b.WriteString("\\n")
 			default:
@@ -168,7 +175,12 @@ func (s *script) until(delimiter byte, pattern bool) string {
 	return ""
 }
 
-func (s *script) instruction() {
+func escapesByte(text string) bool {
+	_, _, ok := numbered(text)
+	return ok
+}
+
+func (s *sedScript) instruction() {
 	i := &instruction{nth: 1}
 	if i.from = s.address(); i.from != nil {
 		if s.skip(" \t"); strings.HasPrefix(s.text, ",") {
@@ -234,7 +246,7 @@ func (s *script) instruction() {
 }
 
 // word reads up to one of the ends.
-func (s *script) word(ends string) string {
+func (s *sedScript) word(ends string) string {
 	s.skip(" \t")
 	end := strings.IndexAny(s.text, ends)
 	if end < 0 {
@@ -246,7 +258,7 @@ func (s *script) word(ends string) string {
 }
 
 // block reads the text of a, i and c: one line, or several after a backslash.
-func (s *script) block() string {
+func (s *sedScript) block() string {
 	s.skip(" \t")
 	if strings.HasPrefix(s.text, "\\") {
 		s.take()
@@ -276,7 +288,7 @@ func (s *script) block() string {
 	return b.String()
 }
 
-func (s *script) output(name string) {
+func (s *sedScript) output(name string) {
 	if s.outputs[name] == nil && !strings.HasPrefix(name, "/dev/std") {
 		f, err := os.Create(s.path(name))
 		if err != nil {
@@ -287,7 +299,7 @@ func (s *script) output(name string) {
 	}
 }
 
-func (s *script) substitution(i *instruction) {
+func (s *sedScript) substitution(i *instruction) {
 	d := s.take()
 	text := s.until(d, true)
 	i.replace = s.until(d, false)

@@ -217,7 +217,7 @@ func (c *call) interpret(f *syntax.File, name string, flags, params []string) in
 		fmt.Fprintf(c.err, "%s: %s\n", c.name, err)
 		return 2
 	}
-	err = r.Run(context.WithValue(c.ctx, scriptKey{}, name), f)
+	err = r.Run(context.WithValue(c.ctx, scriptKey{}, script{name, c.name == "sh" || c.name == "dash"}), f)
 	var status interp.ExitStatus
 	switch {
 	case errors.As(err, &status):
@@ -229,15 +229,24 @@ func (c *call) interpret(f *syntax.File, name string, flags, params []string) in
 	return 0
 }
 
-// scriptKey is the key of the name of a script in a context.
+// scriptKey is the key of a running script in a context.
 type scriptKey struct{}
+
+// script is what a command may have to know of the script that calls it.
+type script struct {
+	name  string
+	posix bool // it runs in sh, whose echo knows escapes
+}
 
 // instead replaces builtins of the interpreter that lack something.
 func instead(ctx context.Context, args []string) ([]string, error) {
+	h := interp.HandlerCtx(ctx)
+	if s, ok := ctx.Value(scriptKey{}).(script); ok && s.posix && args[0] == "echo" {
+		return echo(h.Stdout, args[1:]), nil
+	}
 	if args[0] != "printf" || len(args) < 2 {
 		return args, nil
 	}
-	h := interp.HandlerCtx(ctx)
 	if args[1] == "-v" && len(args) > 3 {
 		f := formatter{args: args[4:]}
 		f.format(args[3])
@@ -254,14 +263,31 @@ func instead(ctx context.Context, args []string) ([]string, error) {
 	return []string{"true"}, nil
 }
 
+// echo is that of sh, and returns what is left to do.
+func echo(w io.Writer, args []string) []string {
+	end := "\n"
+	if len(args) > 0 && args[0] == "-n" {
+		end, args = "", args[1:]
+	}
+	f := formatter{}
+	text := f.unescaped(strings.Join(args, " "))
+	if f.ended {
+		end = ""
+	}
+	if _, err := io.WriteString(w, text+end); err != nil {
+		return []string{"false"}
+	}
+	return []string{"true"}
+}
+
 // handler runs the commands that are not builtins of the shell.
 func handler(ctx context.Context, args []string) error {
 	h := interp.HandlerCtx(ctx)
 	in, _ := h.Stdin.(*os.File)
 	c := &call{ctx: ctx, dir: h.Dir, in: in, out: h.Stdout, err: h.Stderr, run: execute}
 	c.environ = exported(h.Env)
-	if name, ok := ctx.Value(scriptKey{}).(string); ok {
-		c.place = fmt.Sprintf("%s: line %d", name, h.Pos.Line())
+	if s, ok := ctx.Value(scriptKey{}).(script); ok {
+		c.place = fmt.Sprintf("%s: line %d", s.name, h.Pos.Line())
 	}
 	if c.in == nil {
 		null, err := os.Open("/dev/null")

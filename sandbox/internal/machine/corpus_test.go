@@ -127,6 +127,10 @@ func (w *walk) task(dir string) string {
 		case "COPY", "ADD":
 			w.copy(filepath.Join(dir, "environment"), strings.Fields(rest))
 		case "RUN":
+			for strings.HasPrefix(rest, "--") { // mounts, which only make builds faster
+				_, rest, _ = strings.Cut(rest, " ")
+				rest = strings.TrimSpace(rest)
+			}
 			r := w.run("sh", "-c", rest)
 			if r.Outcome != wire.Exited {
 				return "build stopped"

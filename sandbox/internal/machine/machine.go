@@ -188,6 +188,10 @@ func (m *Machine) Run(ctx context.Context, c wire.Command) wire.Result {
 
 // request is what the userland and CPython read.
 type request struct {
+	// Program is the name of what the shell found, which is the last part of Args[0] or of a
+	// link's target. CPython goes by Args.
+	Program string `json:"program,omitempty"`
+
 	Args []string `json:"args"`
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
@@ -52,7 +53,7 @@ func (p *process) Request() []byte { return p.request }
 // Spawn implements engine.Machine: it makes a process of CPython for the shell.
 func (p *process) Spawn(text []byte, fds [3]uint32) uint32 {
 	var q request
-	if json.Unmarshal(text, &q) != nil {
+	if strictjson.Unmarshal(text, &q) != nil {
 		return 0
 	}
 	var standard [3]*engine.Open

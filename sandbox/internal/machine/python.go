@@ -10,14 +10,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/interpreter"
+	sdk "github.com/merit-rl/merit/sdk/python"
 )
 
 //go:embed python.py
@@ -30,6 +33,19 @@ const (
 	pythonBoot    = "/usr/local/lib/merit_machine.py"
 	sitePackages  = "/usr/local/lib/python3.13/site-packages"
 )
+
+// standIns are the modules of rewards that run threads in place and stand in for what needs
+// native code.
+var standIns = func() map[string][]byte {
+	files := map[string][]byte{}
+	_ = fs.WalkDir(sdk.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files[name], err = sdk.Files.ReadFile(name)
+		}
+		return err
+	})
+	return files
+}()
 
 // python is what calls CPython needs: a pool of instances, and where its function is.
 type python struct {
@@ -98,6 +114,9 @@ func (p *python) start(ctx context.Context, e *engine.Engine) error {
 func (p *python) sum() (sum [32]byte) {
 	h := sha256.New()
 	_, _ = h.Write(bootPython)
+	for _, name := range slices.Sorted(maps.Keys(standIns)) {
+		fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(standIns[name]))
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.packages)) {
 		fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(p.packages[name]))
 	}
@@ -109,6 +128,11 @@ func (p *python) sum() (sum [32]byte) {
 func (p *python) layOut(l *layout) {
 	l.parents(sitePackages + "/README.txt")
 	l.file(pythonBoot, 0o644, string(bootPython))
+	for _, name := range slices.Sorted(maps.Keys(standIns)) {
+		at := "/usr/local/lib/merit/" + name
+		l.parents(at)
+		l.shared(at, 0o644, standIns[name])
+	}
 	l.shared(pythonLibrary, 0o644, p.library)
 	for _, name := range slices.Sorted(maps.Keys(p.packages)) {
 		at := sitePackages + "/" + name
@@ -169,7 +193,7 @@ type message struct {
 func (p *process) Exchange(text []byte) []byte {
 	var m message
 	text, ok := bytes.CutPrefix(text, mark)
-	if !ok || json.Unmarshal(text, &m) != nil {
+	if !ok || strictjson.Unmarshal(text, &m) != nil {
 		return nil
 	}
 	switch m.Do {
@@ -241,7 +265,7 @@ func (p *process) subprocess(m message) []byte {
 	var standard [3]*engine.Open
 	pick := func(raw json.RawMessage, captured *sink) *engine.Open {
 		var fd uint32
-		if json.Unmarshal(raw, &fd) == nil {
+		if strictjson.Unmarshal(raw, &fd) == nil {
 			if o := p.table.Get(fd); o != nil {
 				return o
 			}

@@ -53,6 +53,8 @@ def _end(status):
     import threading
 
     try:
+        if threads := sys.modules.get("merit_reward.threads"):
+            threads.finish()
         threading._shutdown()
     except BaseException:
         pass
@@ -157,12 +159,26 @@ def _run(request):
         warnings._processoptions(warned)
     for path in reversed([p for p in os.environ.get("PYTHONPATH", "").split(":") if p]):
         sys.path.insert(0, path)
+    if not set("SI") & set(options["flags"]):
+        _customize()
     main = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
     sys.modules["__main__"] = main
     sys.path_importer_cache.clear()
     work = {"c": _command, "m": _module, "-": _input, "file": _file}[kind]
     return _guarded(lambda: work(main, what, args, "P" in options["flags"] or "I" in options["flags"]))
+
+
+def _customize():
+    """Imports sitecustomize and usercustomize, as the module site does."""
+    for name in ("sitecustomize", "usercustomize"):
+        try:
+            __import__(name)
+        except ImportError as e:
+            if e.name != name:
+                raise
+        except Exception:
+            sys.excepthook(*sys.exc_info())
 
 
 def _random():
@@ -457,6 +473,8 @@ def _processes():
                 args = [executable or "/bin/sh", "-c", *args]
             elif executable:
                 args[0] = os.fsdecode(executable)
+            if user is not None or group is not None or extra_groups is not None or preexec_fn is not None:
+                raise PermissionError(1, "Operation not permitted: this machine has one user, root, and no fork", args[0])
             given = os.environ if env is None else env
             where = os.path.join(os.getcwd(), os.fsdecode(cwd)) if cwd is not None else os.getcwd()
             if not os.path.isdir(where):
@@ -579,7 +597,18 @@ def _processes():
     os.WIFSIGNALED = lambda status: False
 
 
+def _stand_ins():
+    """Makes threads, event loops, executors and multiprocessing run in place, as in rewards, and modules without native code importable."""
+    sys.path.insert(0, "/usr/local/lib/merit")
+    from merit_reward import absent
+
+    absent.PATCHED = {}
+    absent.install()
+    sys.path.remove("/usr/local/lib/merit")
+
+
 def _boot():
+    _stand_ins()
     for name in ("PYTHONHOME", "PYTHONHASHSEED"):
         posix.environ.pop(name.encode(), None)
     import argparse, ast, atexit, base64, collections, contextlib, csv, dataclasses, datetime, functools, glob, hashlib, io, inspect, itertools, json, linecache, math, os, pathlib, random, re, runpy, shutil, string, subprocess, tempfile, textwrap, threading, time, traceback, types, typing, unittest, warnings  # noqa: E401, F401
