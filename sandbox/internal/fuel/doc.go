@@ -37,7 +37,6 @@
 // charge never exceeds 2^33 (2^48 with imported memories or tables) and is
 // checked at once, so the counters cannot wrap as long as the host sets them
 // within ±2^61.
-// wrap as long as the host sets them within ±2^61.
 //
 // # Slices
 //
