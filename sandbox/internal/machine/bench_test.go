@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	wire "github.com/merit-rl/merit/internal/wire/machine"
+	"github.com/merit-rl/merit/internal/base/box"
 )
 
 var linuxEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/root"}
@@ -27,10 +27,10 @@ func TestAThousandMachines(t *testing.T) {
 	for k := range machines {
 		at := time.Now()
 		machines[k] = u.new()
-		r := machines[k].Run(ctx, wire.Command{Args: []string{"bash", "-c", fmt.Sprintf("echo machine %d > /root/name", k)}, Env: linuxEnv, Dir: "/root"})
+		r := machines[k].Run(ctx, box.Command{Args: []string{"bash", "-c", fmt.Sprintf("echo machine %d > /root/name", k)}, Env: linuxEnv, Dir: "/root"})
 		d := time.Since(at)
 		longest, sum = max(longest, d), sum+d
-		require.Equal(t, wire.Exited, r.Outcome)
+		require.NoError(t, r.Err)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -41,9 +41,9 @@ func TestAThousandMachines(t *testing.T) {
 	for range 2 {
 		group.Go(func() {
 			for k := range work {
-				r := machines[k].Run(ctx, wire.Command{Args: []string{"bash", "-c", "cat name; ls / | wc -l; python3 -c 'print(open(\"/root/name\").read())'"}, Env: linuxEnv, Dir: "/root"})
+				r := machines[k].Run(ctx, box.Command{Args: []string{"bash", "-c", "cat name; ls / | wc -l; python3 -c 'print(open(\"/root/name\").read())'"}, Env: linuxEnv, Dir: "/root"})
 				if want := fmt.Sprintf("machine %d\n15\nmachine %d\n\n", k, k); string(r.Output) != want {
-					t.Errorf("%d: %q %s %v", k, r.Output, r.Errors, r.Reason)
+					t.Errorf("%d: %q %s %v", k, r.Output, r.Errors, r.Err)
 				}
 			}
 		})
@@ -69,7 +69,7 @@ func BenchmarkCommand(b *testing.B) {
 	for name, script := range map[string]string{"true": "true", "pipe": "echo a | grep a", "python": "python3 -c 'print(1)'"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if r := m.Run(context.Background(), wire.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/"}); r.Outcome != wire.Exited || r.Status != 0 {
+				if r := m.Run(context.Background(), box.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/"}); r.Err != nil || r.Status != 0 {
 					b.Fatal(r)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/box"
 	"github.com/merit-rl/merit/internal/base/testneeds"
-	wire "github.com/merit-rl/merit/internal/wire/machine"
 )
 
 var update = flag.Bool("update", false, "write testdata/scripts.txt anew with what bash and the core utilities of this computer print")
@@ -98,12 +99,11 @@ func TestScriptsAsWithBash(t *testing.T) {
 	u := userland(t)
 	for _, e := range list {
 		m := u.new()
-		require.NoError(t, m.Write("/root/w/.keep", nil, 0o644))
-		require.Equal(t, 0, m.Run(context.Background(), wire.Command{Args: []string{"rm", "/root/w/.keep"}, Env: scriptEnv, Dir: "/"}).Status)
-		r := m.Run(context.Background(), wire.Command{Args: []string{"bash", "-c", e.script}, Env: append(scriptEnv[:len(scriptEnv):len(scriptEnv)], "PWD=/root/w"), Dir: "/root/w"})
+		require.NoError(t, m.Write(box.File{Path: "/root/w", Mode: fs.ModeDir | 0o755}))
+		r := m.Run(context.Background(), box.Command{Args: []string{"bash", "-c", e.script}, Env: append(scriptEnv[:len(scriptEnv):len(scriptEnv)], "PWD=/root/w"), Dir: "/root/w"})
 		got := example{e.script, string(r.Output), r.Status}
-		if r.Outcome != wire.Exited || got != e {
-			t.Errorf("%s%s\nnot\n%s%s", r.Reason, got, e, r.Errors)
+		if r.Err != nil || got != e {
+			t.Errorf("%v%s\nnot\n%s%s", r.Err, got, e, r.Errors)
 		}
 	}
 }

@@ -1,19 +1,20 @@
 package machine
 
 import (
+	"context"
+	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"syscall"
 
-	wire "github.com/merit-rl/merit/internal/wire/machine"
+	"github.com/merit-rl/merit/internal/base/box"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 )
 
 var (
-	_ wire.Machine  = (*Machine)(nil)
-	_ wire.Machines = (*Userland)(nil)
+	_ box.Box   = (*Machine)(nil)
+	_ box.Maker = (*Userland)(nil)
 )
 
 // reasons are the errors of package fs and of the system for those of a disk.
@@ -22,137 +23,156 @@ var reasons = map[disk.Errno]error{
 	disk.Loop: syscall.ELOOP, disk.NameTooLong: syscall.ENAMETOOLONG, disk.TooMany: syscall.EMLINK, disk.TooBig: syscall.EFBIG,
 }
 
-func failure(op, path string, errno disk.Errno) error {
+// failure is the error of an operation on a path; nil if it did not fail.
+func failure(op, name string, errno disk.Errno) error {
+	if errno == disk.OK {
+		return nil
+	}
 	err := reasons[errno]
 	if err == nil {
-		err = fs.ErrInvalid
+		err = fmt.Errorf("errno %d", errno)
 	}
-	return &fs.PathError{Op: op, Path: path, Err: err}
+	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// find returns the node that a path leads to.
-func (m *Machine) find(op, name string) (uint32, error) {
-	at, errno := m.disk.Lookup(disk.Root, path.Clean("/"+name), true)
-	if errno == disk.OK && at.Node == disk.None {
-		errno = disk.NoEntry
-	}
-	if errno != disk.OK {
-		return disk.None, failure(op, name, errno)
-	}
-	return at.Node, nil
-}
+// Fork implements box.Box.
+func (m *Machine) Fork(context.Context) (box.Box, error) { return m.fork(), nil }
 
-// Read implements wire.Machine.
-func (m *Machine) Read(name string) ([]byte, error) {
-	n, err := m.find("read", name)
-	if err != nil {
-		return nil, err
-	}
-	if m.disk.Stat(n).Kind != disk.File {
-		return nil, failure("read", name, disk.IsFolder)
-	}
-	return m.disk.Data(n), nil
-}
+// Close implements box.Box.
+func (m *Machine) Close() error { return nil }
 
-// Write implements wire.Machine.
-func (m *Machine) Write(name string, data []byte, mode fs.FileMode) error {
-	name = path.Clean("/" + name)
-	if errno := m.folders(path.Dir(name)); errno != disk.OK {
-		return failure("mkdir", path.Dir(name), errno)
+// Write implements box.Box. The error is a *fs.PathError.
+func (m *Machine) Write(files ...box.File) error {
+	for _, f := range files {
+		if err := m.write(f); err != nil {
+			return err
+		}
 	}
-	at, errno := m.disk.Lookup(disk.Root, name, true)
-	n := at.Node
-	if errno == disk.OK && n == disk.None {
-		n, errno = m.disk.Make(at, disk.File, 0, "")
-	}
-	if errno == disk.OK && m.disk.Stat(n).Kind != disk.File {
-		errno = disk.IsFolder
-	}
-	if errno == disk.OK {
-		errno = m.disk.Truncate(n, 0)
-	}
-	if errno == disk.OK {
-		errno = m.disk.Write(n, data, 0)
-	}
-	if errno != disk.OK {
-		return failure("write", name, errno)
-	}
-	m.disk.Chmod(n, uint16(mode.Perm()))
 	return nil
 }
 
-// folders makes the folders of a path that do not exist.
-func (m *Machine) folders(name string) disk.Errno {
-	for k := 1; k <= len(name); k++ {
-		if k < len(name) && name[k] != '/' || name == "/" {
+func (m *Machine) write(f box.File) error {
+	at, err := m.vacate(f)
+	if err != nil || at.Node != disk.None {
+		return err // what is there was kept: a folder
+	}
+	kind, target := disk.File, ""
+	switch {
+	case f.Mode.IsDir():
+		kind = disk.Folder
+	case f.Mode&fs.ModeSymlink != 0:
+		kind, target = disk.Link, string(f.Data)
+	}
+	n, errno := m.disk.Make(at, kind, uint16(f.Mode.Perm()), target)
+	if errno == disk.OK && kind == disk.File {
+		errno = m.disk.Write(n, f.Data, 0)
+	}
+	return failure("write", f.Path, errno)
+}
+
+// vacate makes the folders that a file needs, and removes what is in its place. A folder that
+// should be one stays.
+func (m *Machine) vacate(f box.File) (disk.Place, error) {
+	name := path.Clean("/" + f.Path)
+	if err := m.folders(path.Dir(name)); err != nil {
+		return disk.Place{}, err
+	}
+	at, errno := m.disk.Lookup(disk.Root, name, f.Mode.IsDir())
+	if errno != disk.OK || at.Node == disk.None {
+		return at, failure("write", f.Path, errno)
+	}
+	if f.Mode.IsDir() && m.disk.Stat(at.Node).Kind == disk.Folder {
+		return at, nil
+	}
+	err := m.clear(at)
+	at.Node = disk.None
+	return at, err
+}
+
+// folders makes a folder and those around it.
+func (m *Machine) folders(dir string) error {
+	for k := 1; k <= len(dir); k++ {
+		if k < len(dir) && dir[k] != '/' || dir == "/" {
 			continue
 		}
-		at, errno := m.disk.Lookup(disk.Root, name[:k], true)
+		at, errno := m.disk.Lookup(disk.Root, dir[:k], true)
 		if errno == disk.OK && at.Node == disk.None {
 			_, errno = m.disk.Make(at, disk.Folder, 0o755, "")
 		}
 		if errno != disk.OK {
-			return errno
+			return failure("mkdir", dir[:k], errno)
 		}
 	}
-	return disk.OK
+	return nil
 }
 
-// List implements wire.Machine.
-func (m *Machine) List(folder string, each func(path string, mode fs.FileMode, size int64) bool) error {
-	n, err := m.find("list", folder)
-	if err == nil && m.disk.Stat(n).Kind != disk.Folder {
-		err = failure("list", folder, disk.NotFolder)
+// Remove implements box.Box. The error is a *fs.PathError.
+func (m *Machine) Remove(name string) error {
+	at, errno := m.disk.Lookup(disk.Root, path.Clean("/"+name), false)
+	switch {
+	case errno == disk.NoEntry || errno == disk.NotFolder || errno == disk.OK && at.Node == disk.None:
+		return nil
+	case errno != disk.OK:
+		return failure("remove", name, errno)
 	}
-	if err == nil {
-		m.list(n, path.Clean("/"+folder), each)
-	}
-	return err
+	return m.clear(at)
 }
 
-func (m *Machine) list(folder uint32, name string, each func(path string, mode fs.FileMode, size int64) bool) bool {
-	for k := uint64(2); ; k++ { // after "." and ".."
-		e, ok := m.disk.Entry(folder, k)
+// clear removes what is at a place: a folder with everything in it.
+func (m *Machine) clear(at disk.Place) error {
+	if m.disk.Stat(at.Node).Kind != disk.Folder {
+		return failure("remove", at.Name, m.disk.Unlink(at))
+	}
+	for {
+		e, ok := m.disk.Entry(at.Node, 2) // after "." and ".."
 		if !ok {
-			return true
+			return failure("remove", at.Name, m.disk.RemoveFolder(at))
 		}
-		n, at := disk.Node(e), path.Join(name, e.Name)
-		i := m.disk.Stat(n)
-		if i.Kind == disk.Folder && !m.list(n, at, each) || i.Kind == disk.File && !each(at, fs.FileMode(i.Mode).Perm(), int64(i.Size)) {
-			return false
+		in, errno := m.disk.Lookup(at.Node, e.Name, false)
+		if errno != disk.OK {
+			return failure("remove", e.Name, errno)
+		}
+		if err := m.clear(in); err != nil {
+			return err
 		}
 	}
 }
 
-// Commands implements wire.Machines.
-func (u *Userland) Commands() []string {
-	names := slices.Clone(u.names)
-	for _, at := range programs {
-		names = append(names, path.Base(at))
+// Files implements box.Box. The error is a *fs.PathError.
+func (m *Machine) Files(name string) ([]box.File, error) {
+	name = path.Clean("/" + name)
+	at, errno := m.disk.Lookup(disk.Root, name, false)
+	switch {
+	case errno == disk.NoEntry || errno == disk.NotFolder || errno == disk.OK && at.Node == disk.None:
+		return nil, nil
+	case errno != disk.OK:
+		return nil, failure("read", name, errno)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return m.collect(nil, name, at.Node), nil
 }
 
-// Packages implements wire.Machines.
-func (u *Userland) Packages() map[string]string {
-	found := map[string]string{}
-	for _, e := range u.python.includes {
-		found[e.Name] = e.Version
-	}
-	for name := range u.python.packages {
-		dist, ok := strings.CutSuffix(name, ".dist-info/METADATA")
-		if !ok {
-			continue
+// collect appends a node, and what is in it.
+func (m *Machine) collect(files []box.File, name string, node uint32) []box.File {
+	info := m.disk.Stat(node)
+	f := box.File{Path: name, Mode: fs.FileMode(info.Mode).Perm()}
+	switch info.Kind {
+	case disk.Device:
+		return files
+	case disk.Link:
+		f.Mode |= fs.ModeSymlink
+		f.Data = append(f.Data, m.disk.Data(node)...)
+	case disk.File:
+		f.Data = append(f.Data, m.disk.Data(node)...)
+	case disk.Folder:
+		f.Mode |= fs.ModeDir
+		files = append(files, f)
+		for k := uint64(2); ; k++ {
+			e, ok := m.disk.Entry(node, k)
+			if !ok {
+				return files
+			}
+			files = m.collect(files, strings.TrimSuffix(name, "/")+"/"+e.Name, disk.Node(e))
 		}
-		if k := strings.LastIndexByte(dist, '-'); k > 0 {
-			found[normal(dist[:k])] = dist[k+1:]
-		}
 	}
-	return found
-}
-
-// normal returns the name of a package as registries compare names.
-func normal(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+	return append(files, f)
 }

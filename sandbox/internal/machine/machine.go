@@ -7,44 +7,25 @@ package machine
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	wire "github.com/merit-rl/merit/internal/wire/machine"
+	"github.com/merit-rl/merit/internal/base/box"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
-// defaults are the limits of a command of an agent.
-var defaults = wire.Limits{
-	Fuel: 100_000_000_000, Memory: 256 << 20, Output: 4 << 20, Bytes: 512 << 20, Files: 100_000, Depth: 200, Nested: 8, Wall: 10 * time.Minute,
-}
-
-// complete returns limits with the defaults where they are 0.
-func complete(l wire.Limits) wire.Limits {
-	l.Fuel, l.Memory, l.Output = cmp.Or(l.Fuel, defaults.Fuel), min(cmp.Or(l.Memory, defaults.Memory), mostPages<<16), cmp.Or(l.Output, defaults.Output)
-	l.Bytes, l.Files, l.Depth = cmp.Or(l.Bytes, defaults.Bytes), cmp.Or(l.Files, defaults.Files), cmp.Or(l.Depth, defaults.Depth)
-	l.Nested, l.Wall = cmp.Or(l.Nested, defaults.Nested), cmp.Or(l.Wall, defaults.Wall)
-	return l
-}
-
 // What the start of an interpreter may use, and how deeply its calls may be nested.
 const (
 	startFuel = 100_000_000_000
 	depth     = 200_000
 )
-
-func diskLimits(l wire.Limits) disk.Limits {
-	return disk.Limits{Bytes: l.Bytes, Files: l.Files, Depth: l.Depth}
-}
 
 // Userland is the compiled module of the shell and the utilities, and CPython. It is safe for
 // concurrent use.
@@ -56,8 +37,8 @@ type Userland struct {
 }
 
 // Load compiles the userland and CPython from a folder of interpreters, and starts each once.
-func Load(ctx context.Context, e *engine.Engine, folder string, l wire.Limits) (*Userland, error) {
-	l = complete(l)
+func Load(ctx context.Context, e *engine.Engine, folder string, l Limits) (*Userland, error) {
+	l = l.complete()
 	by := interpreter.Python().In(folder)
 	if by.Package != "" {
 		return nil, errNotOwn
@@ -113,7 +94,7 @@ var errArchive = errors.New("the packages of the userland are compressed")
 const mostPages = 1 << 14
 
 // load compiles the module of the shell, and starts it once.
-func load(ctx context.Context, e *engine.Engine, module engine.Module, l wire.Limits) (*Userland, error) {
+func load(ctx context.Context, e *engine.Engine, module engine.Module, l Limits) (*Userland, error) {
 	gate := fuel.DefaultLimits()
 	gate.MemoryPages, gate.TableEntries, gate.Bytes, gate.Complexity = mostPages, 20_000, 64<<20, 4_000_000
 	gate.AllowImport = func(i fuel.Import) bool { _, fits := engine.Known(e.Imports(), i); return fits }
@@ -132,7 +113,7 @@ func load(ctx context.Context, e *engine.Engine, module engine.Module, l wire.Li
 
 // start starts one instance, keeps its state and learns the names of the commands.
 func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
-	empty := disk.New(diskLimits(u.limits), epoch, 1)
+	empty := disk.New(u.limits.disk(), epoch, 1)
 	stop, err := u.boot(ctx, e, [32]byte{}, engine.NewTable(empty, [3]*engine.Open{silent(), silent(), silent()}), "_initialize", &sink{})
 	if err != nil {
 		return err
@@ -140,12 +121,9 @@ func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
 	if stop != nil {
 		return stop
 	}
-	r := (&Machine{u, empty}).run(ctx, request{List: true}, nil)
+	r := (&Machine{u, empty}).run(ctx, request{List: true})
 	u.names = strings.Fields(string(r.Output))
-	if r.Outcome != wire.Exited {
-		return errors.New(r.Reason)
-	}
-	return nil
+	return r.Err
 }
 
 // run runs the command of a request in an instance of the shell.
@@ -173,17 +151,14 @@ type Machine struct {
 	disk     *disk.Disk
 }
 
-// Fork implements wire.Machine.
-func (m *Machine) Fork() wire.Machine { return m.fork() }
-
 func (m *Machine) fork() *Machine { return &Machine{m.userland, m.disk.Fork()} }
 
 // ErrOutput stops a command that writes more than Limits.Output.
 var ErrOutput = errors.New("the command wrote more than the limit of its output")
 
-// Run implements wire.Machine.
-func (m *Machine) Run(ctx context.Context, c wire.Command) wire.Result {
-	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir}, c.Input)
+// Run implements box.Box. The user is root, whatever the command says: a machine has no other.
+func (m *Machine) Run(ctx context.Context, c box.Command) box.Result {
+	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir})
 }
 
 // request is what the userland and CPython read.
@@ -198,14 +173,14 @@ type request struct {
 	List bool     `json:"list,omitempty"`
 }
 
-func (m *Machine) run(ctx context.Context, q request, input []byte) wire.Result {
+func (m *Machine) run(ctx context.Context, q request) box.Result {
 	u := m.userland
 	i, err := u.get(ctx)
 	if err != nil {
-		return wire.Result{Outcome: wire.Infrastructure, Reason: err.Error()}
+		return box.Result{Err: &box.Stopped{Outcome: box.Infrastructure, Reason: err.Error()}}
 	}
 	out, errs := &sink{most: u.limits.Output}, &sink{most: u.limits.Output}
-	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{input}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
+	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
 	p.from = &u.pool
 	i.Begin(ctx, u.budget())
 	status, stop := u.run(i)
@@ -214,32 +189,32 @@ func (m *Machine) run(ctx context.Context, q request, input []byte) wire.Result 
 		stop = late
 	}
 	p.end()
-	r := wire.Result{Outcome: wire.Exited, Status: status, Output: out.data, Errors: errs.data, Fuel: used}
+	r := box.Result{Status: status, Output: out.data, Errors: errs.data, Fuel: used}
 	if stop != nil {
-		r.Outcome, r.Reason, r.Status = outcome(stop), stop.Error(), 0
+		r.Err, r.Status = &box.Stopped{Outcome: outcome(stop), Reason: stop.Error()}, 0
 	}
 	return r
 }
 
 // outcome is what stopped a command.
-func outcome(s *engine.Stop) wire.Outcome {
+func outcome(s *engine.Stop) box.Outcome {
 	switch {
 	case s.Kind == engine.OutOfFuel:
-		return wire.OutOfFuel
+		return box.OutOfFuel
 	case s.Kind == engine.TimedOut:
-		return wire.TimedOut
+		return box.TimedOut
 	case s.Kind == engine.Cancelled:
-		return wire.Cancelled
+		return box.Cancelled
 	case s.Kind != engine.Refused:
-		return wire.Crashed
+		return box.Crashed
 	case errors.Is(s.Err, ErrOutput):
-		return wire.TooMuchOutput
+		return box.TooMuchOutput
 	case errors.Is(s.Err, engine.ErrDeadlock):
-		return wire.Deadlock
+		return box.Deadlock
 	case errors.Is(s.Err, errNested):
-		return wire.TooNested
+		return box.TooNested
 	}
-	return wire.Infrastructure
+	return box.Infrastructure
 }
 
 // source is standard input.
@@ -277,8 +252,8 @@ var (
 	errNoPython = errors.New("the machine has no Python")
 )
 
-// New implements wire.Machines.
-func (u *Userland) New() wire.Machine { return u.new() }
+// New implements box.Maker.
+func (u *Userland) New(context.Context) (box.Box, error) { return u.new(), nil }
 
 func (u *Userland) new() *Machine {
 	u.mu.Lock()
@@ -288,7 +263,7 @@ func (u *Userland) new() *Machine {
 
 // layOut makes the disk of new machines.
 func (u *Userland) layOut() error {
-	d := disk.New(diskLimits(u.limits), epoch, 0x6d657269745f7631)
+	d := disk.New(u.limits.disk(), epoch, 0x6d657269745f7631)
 	l := &layout{disk: d}
 	for _, dir := range folders {
 		l.folder(dir, 0o755)

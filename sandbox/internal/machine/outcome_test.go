@@ -10,30 +10,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	wire "github.com/merit-rl/merit/internal/wire/machine"
+	"github.com/merit-rl/merit/internal/base/box"
 )
 
-func bash(m *Machine, script string) wire.Result {
-	return m.Run(context.Background(), wire.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/root"})
+func bash(m *Machine, script string) box.Result {
+	return m.Run(context.Background(), box.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/root"})
 }
 
 // Promise: a command that exceeds a limit ends with the reason, and the machine works on.
 func TestLimitsEndACommand(t *testing.T) {
-	u := limited(t, wire.Limits{Fuel: 3_000_000_000, Output: 100_000, Memory: 96 << 20, Bytes: 32 << 20, Files: 2500})
+	u := limited(t, Limits{Fuel: 3_000_000_000, Output: 100_000, Memory: 96 << 20, Bytes: 32 << 20, Files: 2500})
 	for _, c := range []struct {
 		name, script string
-		outcome      wire.Outcome // "" for one that exits
+		outcome      box.Outcome // "" for one that exits
 		status       int
 		said         string
 	}{
-		{name: "an endless loop of the shell", script: "while :; do :; done", outcome: wire.OutOfFuel},
-		{name: "an endless loop of Python", script: "python3 -c 'while True: pass'", outcome: wire.OutOfFuel},
-		{name: "of Python in Python", script: `python3 -c 'import subprocess; subprocess.run(["python3", "-c", "while True: pass"])'`, outcome: wire.OutOfFuel},
-		{name: "in the background", script: "while :; do :; done & wait", outcome: wire.OutOfFuel},
-		{name: "endless output", script: "yes", outcome: wire.TooMuchOutput},
-		{name: "endless output of Python", script: "python3 -c 'while True: print(1)'", outcome: wire.TooMuchOutput},
-		{name: "a pipe that nobody writes to", script: "exec 3< <(:); read x <<< a; python3 -c 'import os; r, w = os.pipe(); os.read(r, 1)'", outcome: wire.Deadlock},
-		{name: "programs without end", script: `echo 'python3 -c "import os; os.system(\"sh r\")"' > r; sh r`, outcome: wire.TooNested},
+		{name: "an endless loop of the shell", script: "while :; do :; done", outcome: box.OutOfFuel},
+		{name: "an endless loop of Python", script: "python3 -c 'while True: pass'", outcome: box.OutOfFuel},
+		{name: "of Python in Python", script: `python3 -c 'import subprocess; subprocess.run(["python3", "-c", "while True: pass"])'`, outcome: box.OutOfFuel},
+		{name: "in the background", script: "while :; do :; done & wait", outcome: box.OutOfFuel},
+		{name: "endless output", script: "yes", outcome: box.TooMuchOutput},
+		{name: "endless output of Python", script: "python3 -c 'while True: print(1)'", outcome: box.TooMuchOutput},
+		{name: "a pipe that nobody writes to", script: "exec 3< <(:); read x <<< a; python3 -c 'import os; r, w = os.pipe(); os.read(r, 1)'", outcome: box.Deadlock},
+		{name: "programs without end", script: `echo 'python3 -c "import os; os.system(\"sh r\")"' > r; sh r`, outcome: box.TooNested},
 		{name: "memory of Python", script: "python3 -c 'x = bytearray(1 << 28)'; echo $?", said: "MemoryError\n"},
 		{name: "recursion of the shell", script: "f() { f; }; f", status: 1, said: "maximum function nesting level exceeded"},
 		{name: "recursion of Python", script: "python3 -c 'def f(): f()\nf()' 2>&1 | tail -1", said: "RecursionError"},
@@ -45,11 +45,11 @@ func TestLimitsEndACommand(t *testing.T) {
 			m := u.new()
 			r := bash(m, c.script)
 			if c.outcome == "" {
-				require.Equal(t, wire.Exited, r.Outcome, "%s%s", r.Reason, r.Errors)
+				require.NoError(t, r.Err, "%s", r.Errors)
 				require.Equal(t, c.status, r.Status, "%s%s", r.Output, r.Errors)
 				require.Contains(t, string(r.Output)+string(r.Errors), c.said)
 			} else {
-				require.Equal(t, c.outcome, r.Outcome, "%s\n%s%s", r.Reason, r.Output, r.Errors)
+				require.ErrorIs(t, r.Err, c.outcome, "%s%s", r.Output, r.Errors)
 			}
 			again := bash(m, "echo works")
 			require.Equal(t, "works\n", string(again.Output))
@@ -63,8 +63,8 @@ func TestCancel(t *testing.T) {
 	for _, script := range []string{"while :; do :; done", "python3 -c 'while True: pass'", `python3 -c 'import os; os.system("while :; do :; done")'`} {
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		r := u.new().Run(ctx, wire.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/"})
-		require.Equal(t, wire.Cancelled, r.Outcome, script)
+		r := u.new().Run(ctx, box.Command{Args: []string{"bash", "-c", script}, Env: linuxEnv, Dir: "/"})
+		require.ErrorIs(t, r.Err, box.Cancelled, script)
 	}
 }
 

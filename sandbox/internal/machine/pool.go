@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"sync"
 
-	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
@@ -16,7 +15,7 @@ import (
 // use.
 type pool struct {
 	program *engine.Program
-	limits  wire.Limits
+	limits  Limits
 	depth   uint64
 	born    *engine.State
 

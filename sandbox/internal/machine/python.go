@@ -15,7 +15,6 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
-	wire "github.com/merit-rl/merit/internal/wire/machine"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
@@ -52,14 +51,13 @@ type python struct {
 	*pool
 	library         []byte
 	packages        map[string][]byte
-	includes        []struct{ Name, Version string } // packages that are part of the build
 	function, empty uint32
 }
 
 var errPython = errors.New("the Python interpreter did not start as it should")
 
 // loadPython compiles and starts CPython.
-func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interpreter, folder string, packages map[string][]byte, l wire.Limits) (*python, error) {
+func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interpreter, folder string, packages map[string][]byte, l Limits) (*python, error) {
 	module, library, err := by.Open(folder)
 	if err != nil {
 		return nil, err
@@ -78,9 +76,6 @@ func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interprete
 		Env:  []string{"PYTHONHASHSEED=0", "PYTHONHOME=" + pythonHome, "HOME=/"},
 	}
 	p := &python{pool: &pool{program: program, limits: l, depth: depth * uint64(max(by.Depth, 1))}, library: library, packages: packages}
-	for _, e := range by.Includes {
-		p.includes = append(p.includes, struct{ Name, Version string }{e.Name, e.Version})
-	}
 	if err := p.start(ctx, e); err != nil {
 		p.close()
 		return nil, err
@@ -90,7 +85,7 @@ func loadPython(ctx context.Context, e *engine.Engine, by interpreter.Interprete
 
 // start runs the boot script, and keeps the state after it.
 func (p *python) start(ctx context.Context, e *engine.Engine) error {
-	d := disk.New(diskLimits(p.limits), epoch, 1)
+	d := disk.New(p.limits.disk(), epoch, 1)
 	lay := &layout{disk: d}
 	p.layOut(lay)
 	if lay.err != nil {

@@ -1,35 +1,18 @@
-package boxes_test
+package machine
 
 import (
 	"io/fs"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/internal/base/box"
-	"github.com/merit-rl/merit/internal/base/testneeds"
-	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sandbox/interpreter"
 )
-
-func open(t *testing.T) box.Maker {
-	testneeds.Slow(t, "starts CPython and the userland")
-	folder := interpreter.Folder()
-	testneeds.File(t, "run: make interpreter", interpreter.Python().Userland().Path(folder))
-	c := sandbox.DefaultConfig()
-	c.CacheDir = filepath.Join(filepath.Dir(folder), "test")
-	m, err := c.OpenBoxes(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(m.Close)
-	return m
-}
 
 // Promise: what is written into a machine is what its commands see, and the reverse: contents,
 // modes, links and folders. What exists is replaced, and a fork is another machine.
 func TestFilesOfMachines(t *testing.T) {
-	b, err := open(t).New(t.Context())
-	require.NoError(t, err)
+	b := userland(t).new()
 	run := func(b box.Box, script string) string {
 		r := b.Run(t.Context(), box.Command{Args: []string{"bash", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/"})
 		require.NoError(t, r.Err)
