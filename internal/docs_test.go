@@ -1,6 +1,7 @@
 package internal_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -60,9 +61,8 @@ func TestAllCodeComesFromFiles(t *testing.T) {
 
 var shell = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// Promise: every merit command that a page shows is in a script that the
-// tests run, word for word.
-func TestCommandsStandInScripts(t *testing.T) {
+// scripted returns the merit commands that the tests' scripts run.
+func scripted(t *testing.T) map[string]bool {
 	paths, err := filepath.Glob(filepath.Join(testneeds.Root(), "cmd/merit/testdata/script/*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
@@ -82,7 +82,13 @@ func TestCommandsStandInScripts(t *testing.T) {
 			}
 		}
 	}
-	n := 0
+	return run
+}
+
+// Promise: every merit command that a page shows is in a script that the
+// tests run, word for word.
+func TestCommandsStandInScripts(t *testing.T) {
+	run, n := scripted(t), 0
 	for page, text := range pages(t) {
 		for _, m := range shell.FindAllStringSubmatch(text, -1) {
 			for line := range strings.Lines(m[1]) {
@@ -97,6 +103,61 @@ func TestCommandsStandInScripts(t *testing.T) {
 		}
 	}
 	require.Positive(t, n)
+}
+
+// testNames returns the tests of the project: functions in Go, files of tests in Python and scripts.
+func testNames(t *testing.T) map[string]bool {
+	names, function := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	root := os.DirFS(testneeds.Root())
+	require.NoError(t, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && len(name) > 1 && (name[0] == '.' || name == "node_modules"):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".txtar"), strings.HasPrefix(name, "test_") && strings.HasSuffix(name, ".py"):
+			names[name] = true
+		case strings.HasSuffix(name, "_test.go"):
+			text, err := fs.ReadFile(root, path)
+			for _, m := range function.FindAllSubmatch(text, -1) {
+				names[string(m[1])] = true
+			}
+			return err
+		}
+		return nil
+	}))
+	return names
+}
+
+// Promise: each format that docs/interchange.md lists has a reader or a writer, the version of the
+// other tool, a test that exists, and one command that the tests run: of Merit in a script, of
+// another tool on the page of trainers, whose examples its tests run.
+func TestTableOfFormats(t *testing.T) {
+	page, trainers := pages(t)["docs/interchange.md"], pages(t)["docs/trainers.md"]
+	_, table, found := strings.Cut(page, "\n| format | read by | written by | tested with | test | command |\n|---|---|---|---|---|---|\n")
+	require.True(t, found, "the table of docs/interchange.md has other columns")
+	table, _, _ = strings.Cut(table, "\n\n")
+	run, tests, quoted := scripted(t), testNames(t), regexp.MustCompile("`([^`]+)`")
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		require.Len(t, cells, 6, line)
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+			require.True(t, cells[i] != "" || i == 1 || i == 2, "column %d is empty: %s", i+1, line)
+		}
+		require.NotEmpty(t, cells[1]+cells[2], "neither reader nor writer: %s", line)
+		for _, m := range quoted.FindAllStringSubmatch(cells[4], -1) {
+			require.True(t, tests[m[1]], "there is no test %s: %s", m[1], line)
+		}
+		command := quoted.FindAllStringSubmatch(cells[5], -1)
+		require.Len(t, command, 1, "not one command: %s", line)
+		if c := command[0][1]; strings.HasPrefix(c, "merit ") {
+			require.True(t, run[c], "no script runs %q: %s", c, line)
+		} else {
+			require.Contains(t, trainers, c)
+		}
+	}
 }
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)

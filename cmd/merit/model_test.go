@@ -17,12 +17,16 @@ const modelKey = "sk-merit-test-0123456789"
 // modelServer is the server of the scripts' language models, at $MODEL_URL:
 // small answers a move that follows from the seed, sevens answers 7, keyed requires $MODEL_KEY,
 // fails always fails, apo adds numbers and rewrites prompts, juror answers A: 15 and votes for it,
-// grader scores the trajectories in a judge's question by their length, taste by phrases.
+// grader scores the trajectories in a judge's question by their length, taste by phrases, and
+// assistant speaks Anthropic's API: it lets an agent count files.
 func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
 			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror", "grader", "taste", "worker")
+		}
+		if strings.Contains(c.Path, "/messages") {
+			return assistant(t, c)
 		}
 		var model string
 		var seed int
@@ -48,6 +52,33 @@ func modelServer(t *testing.T) (url string) {
 		}
 		return chattest.Say(words[seed%len(words)])
 	}).URL
+}
+
+// assistant answers in the form of Anthropic's API: it gives a task to another agent, which counts,
+// and says what that said. It fails as the API does if its question says so.
+func assistant(t *testing.T, c chattest.Call) chattest.Reply {
+	if strings.HasSuffix(c.Path, "/count_tokens") {
+		return chattest.Reply{Body: `{"input_tokens": 12}`}
+	}
+	var system string
+	var messages []json.RawMessage
+	c.Field(t, "system", &system)
+	c.Field(t, "messages", &messages)
+	last := string(messages[len(messages)-1])
+	content, stop := `{"type": "text", "text": "There are 3 files, and nothing else.\nA: 3"}`, "end_turn"
+	switch {
+	case strings.Contains(last, "overloaded"):
+		return chattest.Reply{Status: 529, Header: map[string]string{"Retry-After": "7"}, Body: `{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}`}
+	case strings.Contains(last, "1 + 2"):
+		content = `{"type": "text", "text": "A: 3"}`
+	case strings.HasPrefix(system, "You count"):
+		content = `{"type": "text", "text": "3 files"}`
+	case strings.Contains(last, "How many files"):
+		content, stop = `{"type": "thinking", "thinking": "Another agent can count.", "signature": "c2ln"},
+			{"type": "tool_use", "id": "toolu_1", "name": "Task", "input": {"prompt": "Count the files of this folder."}}`, "tool_use"
+	}
+	return chattest.Reply{Body: `{"id": "msg", "type": "message", "role": "assistant", "model": "assistant", "content": [` + content + `], "stop_reason": "` + stop + `",
+		"usage": {"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7, "output_tokens": 9}}`}
 }
 
 // worker solves examples/harbor/log-report with the tool bash, in two calls, and says that it is done.

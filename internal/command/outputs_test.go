@@ -216,7 +216,7 @@ func reading(o output, path string) map[string][]string {
 		if _, folder := f.Annotations["merit_output_folder"]; out || folder {
 			return
 		}
-		if t := f.Value.Type(); t != "string" && t != "stringArray" {
+		if t := f.Value.Type(); t != "string" && t != "stringArray" || f.Annotations["merit_word"] != nil {
 			return
 		}
 		lines["--"+f.Name] = o.line(path, "--"+f.Name, "in.md")
@@ -243,6 +243,8 @@ func TestNoFileIsWrittenTwice(t *testing.T) {
 		require.Equal(t, 2, code, said)
 		require.Contains(t, said, "name the same file")
 	}
+	_, said := runLine(t, strings.Fields("traces export --store t.db --format atif --out atif"))
+	require.NotContains(t, said, "name the same file", "the name of a format is not a file")
 }
 
 // Promise: a reward's own files, and those of a run that is read, are inputs.

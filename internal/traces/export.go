@@ -4,6 +4,7 @@ package traces
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -96,7 +97,7 @@ func (o *ExportOptions) folder(each func(func(*trace.Trace) error) error, moved 
 		if err != nil {
 			return err
 		}
-		return each(told(to.Put, moved))
+		return each(told(to.Put, moved, withUsage))
 	}
 	tree, err := archive.CreateTree(o.Out)
 	if err != nil {
@@ -108,11 +109,33 @@ func (o *ExportOptions) folder(each func(func(*trace.Trace) error) error, moved 
 	return tree.Close()
 }
 
-// told returns a function that puts the trajectory of a trace, and counts traces without
-// messages.
-func told(put func(*rl.Trajectory) error, moved *Moved) func(*trace.Trace) error {
+// withUsage adds to each step the number of tokens that its call took, which ATIF has members for.
+func withUsage(t *trace.Trace, told *rl.Trajectory) {
+	calls := map[string]*trace.Span{}
+	for i := range t.All {
+		if s := &t.All[i]; s.Kind == trace.KindPrompt && s.Prompt.Usage != nil {
+			calls[string(trace.JSON(s.ID))] = s
+		}
+	}
+	for i := range told.Steps {
+		info := told.Steps[i].Info
+		if s := calls[string(info["span"])]; s != nil {
+			info[interchange.InfoUsage] = trace.JSON(struct {
+				trace.Usage
+				Cached json.RawMessage `json:"cached_tokens,omitempty"`
+			}{*s.Prompt.Usage, s.Attributes[trace.AttrCacheRead]})
+		}
+	}
+}
+
+// told returns a function that puts the trajectory of a trace with what each of more adds, and
+// counts traces without messages.
+func told(put func(*rl.Trajectory) error, moved *Moved, more ...func(*trace.Trace, *rl.Trajectory)) func(*trace.Trace) error {
 	return func(t *trace.Trace) error {
 		told := t.Trajectory()
+		for _, add := range more {
+			add(t, told)
+		}
 		if len(told.Messages) == 0 {
 			moved.Without++
 			return nil

@@ -133,8 +133,18 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	return Usage(cmd, hint, "unknown command %q for %s", args[0], cmd.CommandPath())
 }
 
+// wordFlag annotates a flag whose value is a word, and not a file of this name.
+const wordFlag = "merit_word"
+
+func isWord(f *pflag.Flag) bool { return f.Annotations[wordFlag] != nil }
+
 // Values makes shells complete the flag of cmd with a closed set of words.
 func Values(cmd *cobra.Command, flag string, words ...string) {
+	f := cmd.Flag(flag) // or a persistent one
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[wordFlag] = []string{}
 	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 

@@ -58,7 +58,7 @@ func inputsOf(h *Host, cmd *cobra.Command, args []string) *inputs {
 		}
 		_, file := f.Annotations[outputFlag]
 		_, folder := f.Annotations[outputFolder]
-		if file || folder || f.Name == "help" || f.Name == "config" && goesOn(cmd) {
+		if file || folder || isWord(f) || f.Name == "help" || f.Name == "config" && goesOn(cmd) {
 			return
 		}
 		for _, text := range flagTexts(f) {

@@ -118,6 +118,9 @@ func standardOutput(cmd *cobra.Command, args []string) (err error) {
 func namedTwice(cmd *cobra.Command) (err error) {
 	named := map[string]string{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if isWord(f) {
+			return
+		}
 		path, abs := f.Value.String(), ""
 		if _, missing := os.Stat(path); path != "" && path != "-" && missing != nil {
 			abs, _ = filepath.Abs(path) // without a working directory nothing can be written either

@@ -32,6 +32,12 @@ const (
 // trajectory has no field for, as the change from what WriteATIF would write without it.
 const MetaATIF = "atif"
 
+// InfoUsage is the info of a step that holds how many tokens its call took: an object with
+// the members that ATIF's metrics have for them.
+const InfoUsage = "usage"
+
+var usageMembers = []string{"prompt_tokens", "completion_tokens", "cached_tokens"}
+
 // meritExtra is the member of a document's extra that holds what the trajectory says and ATIF has
 // no field for, as the change from what ReadATIF would return without it.
 const meritExtra = "merit"
@@ -97,6 +103,9 @@ type atifMetrics struct {
 	Prompt     json.RawMessage `json:"prompt_token_ids"`
 	Completion json.RawMessage `json:"completion_token_ids"`
 	LogProbs   json.RawMessage `json:"logprobs"`
+	In         json.RawMessage `json:"prompt_tokens"`
+	Out        json.RawMessage `json:"completion_tokens"`
+	Cached     json.RawMessage `json:"cached_tokens"`
 
 	prompt, ids []int32
 	logs        []float64
@@ -442,6 +451,9 @@ func (r *atifReader) sampled(step *stepOf, m *atifMetrics, agent string) {
 	if m == nil {
 		return
 	}
+	if u := m.usage(); len(u.names) > 0 {
+		step.Info[InfoUsage] = u.text()
+	}
 	switch {
 	case len(m.ids) == 0 && len(m.logs) > 0:
 		r.notes.Add("logprobs without completion_token_ids: only their sum is used")
@@ -449,6 +461,23 @@ func (r *atifReader) sampled(step *stepOf, m *atifMetrics, agent string) {
 		r.notes.Add("completion_token_ids without logprobs: kept, but no learner can use them")
 	}
 	r.tokens[agent] = step.sample(m.prompt, m.ids, m.logs, r.tokens[agent])
+}
+
+// usage returns the counts of tokens of a step, as InfoUsage has them.
+func (m *atifMetrics) usage() fields {
+	u := object([]byte("{}"))
+	for i, n := range []json.RawMessage{m.In, m.Out, m.Cached} {
+		if isCount(n) {
+			u.set(usageMembers[i], n)
+		}
+	}
+	return u
+}
+
+// isCount reports whether raw is a whole number from 0, as a trace can hold it.
+func isCount(raw []byte) bool {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	return err == nil && n >= 0
 }
 
 func tokenIDs(text json.RawMessage) (ids []int32, err error) {

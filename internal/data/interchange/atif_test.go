@@ -105,7 +105,7 @@ func invented(r *rand.Rand) *rl.Trajectory {
 			m.ToolCallID = some(r, "", "c1", "c2", "gone")
 		}
 		if r.IntN(3) == 0 {
-			m.More = &rl.More{Fields: []rl.Field{{Name: some(r, "reasoning_content", "weight"), Value: json.RawMessage(some(r, `"hm"`, `0.50`, `null`))}}}
+			m.More = &rl.More{Fields: []rl.Field{{Name: some(r, "reasoning_content", "thinking_blocks", "weight"), Value: json.RawMessage(some(r, `"hm"`, `0.50`, `null`, `[{"type":"thinking","thinking":"so","signature":"s"},{"type":"redacted_thinking","data":"x"},7]`))}}}
 		}
 		if m.Role == "assistant" && r.IntN(3) > 0 {
 			before = invent(r, x, len(x.Messages), before)
@@ -133,7 +133,8 @@ func invent(r *rand.Rand, x *rl.Trajectory, at int, before []int32) []int32 {
 		before = s.Prompt.Sequence(slices.Clone(before), s.Tokens)
 	}
 	if r.IntN(3) == 0 {
-		s.Info = map[string]json.RawMessage{"agent": json.RawMessage(some(r, `"a"`, `"bob"`, `7`)), "start": json.RawMessage(some(r, `"2026-11-20T08:00:00Z"`, `"soon"`)), "parent": json.RawMessage(some(r, `"step-0000"`, `"x"`))}
+		s.Info = map[string]json.RawMessage{"agent": json.RawMessage(some(r, `"a"`, `"bob"`, `7`)), "start": json.RawMessage(some(r, `"2026-11-20T08:00:00Z"`, `"soon"`)), "parent": json.RawMessage(some(r, `"step-0000"`, `"x"`)),
+			"usage": json.RawMessage(some(r, `{"prompt_tokens":7,"completion_tokens":2}`, `{"cached_tokens":3,"prompt_tokens":-1}`, `[1]`, `{"prompt_tokens":1e3,"more":1}`))}
 	}
 	x.Steps = append(x.Steps, s)
 	return before

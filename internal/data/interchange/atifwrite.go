@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
@@ -228,7 +229,7 @@ func (w *atifWriter) document(agent int) []byte {
 	begin := w.agents[agent].Begin
 	var parts [][]int
 	for _, at := range begin {
-		cut := max(0, min(at-(len(flat(parts))), len(own)))
+		cut := max(0, min(at-(len(slices.Concat(parts...))), len(own)))
 		parts = append(parts, own[:cut])
 		own = own[cut:]
 	}
@@ -243,8 +244,6 @@ func (w *atifWriter) document(agent int) []byte {
 	}
 	return texts[0].text()
 }
-
-func flat(parts [][]int) []int { return slices.Concat(parts...) }
 
 // segment returns one document of an agent.
 func (w *atifWriter) segment(agent, n int, messages []int) fields {
@@ -329,10 +328,8 @@ func (w *atifWriter) step(agent, id, message int, results []int) []byte {
 
 // spoken sets what only the agent says: its reasoning and its calls.
 func (w *atifWriter) spoken(f *fields, m *rl.Message, id int, calls map[string]bool) {
-	for _, x := range m.Fields() {
-		if x.Name == fieldReasoning && x.Value[0] == '"' {
-			f.set(fieldReasoning, x.Value)
-		}
+	if r := reasoning(m); r != nil {
+		f.set(fieldReasoning, r)
 	}
 	var all [][]byte
 	for i, c := range m.ToolCalls {
@@ -350,6 +347,28 @@ func (w *atifWriter) spoken(f *fields, m *rl.Message, id int, calls map[string]b
 	if all != nil {
 		f.set("tool_calls", joined(all))
 	}
+}
+
+// reasoning returns what a message says of its model's reasoning: its reasoning_content, or the
+// texts of Anthropic's thinking blocks.
+func reasoning(m *rl.Message) json.RawMessage {
+	var thoughts []string
+	for _, x := range m.Fields() {
+		switch {
+		case x.Name == fieldReasoning && x.Value[0] == '"':
+			return x.Value
+		case x.Name == "thinking_blocks" && x.Value[0] == '[':
+			for _, block := range list(x.Value) {
+				if text := textOf(object(block).values["thinking"]); text != "" {
+					thoughts = append(thoughts, text)
+				}
+			}
+		}
+	}
+	if thoughts == nil {
+		return nil
+	}
+	return quoted(strings.Join(thoughts, "\n\n"))
 }
 
 // arguments returns the arguments of a call as an object: what is not one is its member text.
@@ -411,28 +430,39 @@ func (w *atifWriter) started(agent, i int) (refs [][]byte) {
 	return refs
 }
 
-// metrics sets the tokens of a step.
+// metrics sets the tokens of a step, and how many its call took.
 func (w *atifWriter) metrics(f *fields, s *rl.Step, agent int) {
-	if len(s.Tokens) == 0 {
-		return
-	}
 	m := object([]byte("{}"))
+	took := object(s.Info[InfoUsage])
+	for _, name := range usageMembers {
+		if n := took.values[name]; isCount(n) {
+			m.set(name, n)
+		}
+	}
+	if len(s.Tokens) > 0 {
+		w.sampled(&m, s, w.agents[agent].Name)
+	}
+	if len(m.names) > 0 {
+		f.set("metrics", m.text())
+	}
+}
+
+// sampled sets the ids and log-probabilities of a step's tokens, and the ids of its prompt.
+func (w *atifWriter) sampled(m *fields, s *rl.Step, agent string) {
 	var ids []int32
 	var logs []float64
 	for _, t := range s.Tokens {
 		ids, logs = append(ids, t.ID), append(logs, t.LogProb)
 	}
-	name := w.agents[agent].Name
-	if before := w.tokens[name]; s.Prompt != nil && s.Prompt.Keep >= 0 && s.Prompt.Keep <= len(before) {
+	if before := w.tokens[agent]; s.Prompt != nil && s.Prompt.Keep >= 0 && s.Prompt.Keep <= len(before) {
 		sequence := s.Prompt.Sequence(slices.Clone(before), s.Tokens)
-		w.tokens[name] = sequence
+		w.tokens[agent] = sequence
 		if prompt := sequence[:len(sequence)-len(s.Tokens)]; len(prompt) > 0 {
 			m.set("prompt_token_ids", w.json(prompt))
 		}
 	}
 	m.set("completion_token_ids", w.json(ids))
 	m.set("logprobs", w.json(logs))
-	f.set("metrics", m.text())
 }
 
 // json returns numbers as JSON, and keeps the error of one that is not finite.

@@ -52,10 +52,39 @@ func members(from, to []byte) *change {
 			c.Drop = append(c.Drop, name)
 		}
 	}
-	if len(c.Set)+len(c.Drop) == 0 {
+	switch {
+	case len(c.Set)+len(c.Drop) == 0:
 		return nil
+	case flat(after) && !slices.Equal(c.order(before), after.names):
+		return &change{Is: bytes.Clone(to)}
 	}
 	return c
+}
+
+// order returns the names of the members after the change, in the order that apply gives them.
+func (c *change) order(before fields) (names []string) {
+	for _, name := range before.names {
+		if !slices.Contains(c.Drop, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		if before.values[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// flat reports whether no member is a list or an object: such an object is short enough to be
+// given whole.
+func flat(f fields) bool {
+	for _, v := range f.values {
+		if v[0] == '{' || v[0] == '[' {
+			return false
+		}
+	}
+	return true
 }
 
 func elements(from, to []byte) *change {

@@ -72,17 +72,17 @@ func decode(in *jsonl.Reader, line jsonl.Line, at time.Time) ([]trace.Span, []tr
 	}
 	var t *trace.Trace
 	switch {
-	case names.Spans != nil:
-		var err error
-		if t, err = trace.Decode(line.Text); err != nil {
-			return nil, nil, err
-		}
-	case names.Messages != nil:
+	case names.Messages != nil: // first: a trajectory may have a column spans
 		told, err := in.Trajectory(line)
 		if err != nil {
 			return nil, nil, err
 		}
 		if t, err = Trace(told, at); err != nil {
+			return nil, nil, err
+		}
+	case names.Spans != nil:
+		var err error
+		if t, err = trace.Decode(line.Text); err != nil {
 			return nil, nil, err
 		}
 	case names.Kind != nil:

@@ -142,7 +142,33 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time, tokens
 		tokens[s.Agent] = sequence
 	}
 	s.Attributes = notes(step.Info)
+	used(&s, step.Info[interchange.InfoUsage])
 	return s
+}
+
+// used sets the number of tokens that a call took.
+func used(s *trace.Span, text json.RawMessage) {
+	var took struct {
+		Prompt     *int64 `json:"prompt_tokens"`
+		Completion *int64 `json:"completion_tokens"`
+		Cached     *int64 `json:"cached_tokens"`
+	}
+	if strictjson.Unmarshal(text, &took) != nil || took.Prompt == nil && took.Completion == nil {
+		return // absent, or of an environment
+	}
+	s.Prompt.Usage = new(trace.Usage)
+	if took.Prompt != nil {
+		s.Prompt.Usage.PromptTokens = max(*took.Prompt, 0)
+	}
+	if took.Completion != nil {
+		s.Prompt.Usage.CompletionTokens = max(*took.Completion, 0)
+	}
+	if took.Cached != nil {
+		if s.Attributes == nil {
+			s.Attributes = map[string]json.RawMessage{}
+		}
+		s.Attributes[trace.AttrCacheRead] = trace.JSON(*took.Cached)
+	}
 }
 
 // apart reports whether t has several agents and each message the name of one: then an
@@ -174,7 +200,7 @@ func seen(all []rl.Message, agent string, split bool) (own []rl.Message) {
 // notes returns what an environment attached to a step, as an attribute.
 func notes(info map[string]json.RawMessage) map[string]json.RawMessage {
 	info = maps.Clone(info)
-	for _, name := range []string{"span", "parent", "agent", "name", "start", "end"} { // of the span itself
+	for _, name := range []string{"span", "parent", "agent", "name", "start", "end", interchange.InfoUsage} { // of the span itself
 		delete(info, name)
 	}
 	if len(info) == 0 {

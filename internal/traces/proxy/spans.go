@@ -54,7 +54,7 @@ func (c *call) lineage(q *dialect.Request) *lineage.Call {
 	}
 	l := &lineage.Call{
 		Span: c.span, Trace: cmp.Or(c.whose.trace, session), Agent: c.harness.agent, Boss: c.harness.boss, Compact: c.harness.compacted,
-		Previous: q.Previous, Scope: c.scope, Tools: q.Tools,
+		Name: c.whose.agent, Previous: q.Previous, Scope: c.scope, Tools: q.Tools,
 	}
 	if len(q.Prompts) == 1 {
 		l.Messages = q.Prompts[0]

@@ -69,6 +69,20 @@ func TestConversationsAreJoined(t *testing.T) {
 	require.NotContains(t, got[:6], got[6])
 }
 
+// Promise: a session that its calls name is one conversation though its key is renewed: the
+// results of tools still belong to the calls that asked for them.
+func TestRenewedKey(t *testing.T) {
+	s := open(t, answers(whole))
+	c := &conversation{stand: s}
+	c.ask("weather?", "Authorization", "Bearer the first key of the session", "X-Claude-Code-Session-Id", "5c0f2d6e-41d7-4f0e-9d0c")
+	c.messages = append(c.messages, rl.Message{Role: "tool", ToolCallID: "x", Content: rl.Text("12 °C")})
+	c.ask("and?", "Authorization", "Bearer the second key of the session", "X-Claude-Code-Session-Id", "5c0f2d6e-41d7-4f0e-9d0c")
+	spans := s.prompts()
+	require.Len(t, s.sink.of(trace.KindTool), 1)
+	require.NotContains(t, spans[1].Attributes, trace.AttributeBranch)
+	require.Equal(t, spans[0].Trace, spans[1].Trace)
+}
+
 // Promise: conversations that came to one point by the same answers are each
 // continued once before one of them is continued twice.
 func TestAlikeConversations(t *testing.T) {

@@ -122,6 +122,10 @@ func (t *Trace) repeats(i int, result string) bool {
 	return false
 }
 
+// AttrCacheRead is the attribute of a call with the number of prompt tokens that its server read from
+// a cache.
+const AttrCacheRead = "cache_read_tokens"
+
 // AttrInfo is the attribute with the info of the step of a trajectory that the span was made from.
 const AttrInfo = "info"
 

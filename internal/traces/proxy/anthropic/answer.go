@@ -92,7 +92,7 @@ func (u *usage) onto(a *dialect.Answer) {
 	}
 	prompt := count(u.Input) + count(u.Read) + count(u.Wrote)
 	a.Usage = &trace.Usage{PromptTokens: prompt, CompletionTokens: count(u.Output)}
-	for name, n := range map[string]*int64{"cache_read_tokens": u.Read, "cache_creation_tokens": u.Wrote} {
+	for name, n := range map[string]*int64{trace.AttrCacheRead: u.Read, "cache_creation_tokens": u.Wrote} {
 		if n != nil {
 			a.Note(name, trace.JSON(*n))
 		}

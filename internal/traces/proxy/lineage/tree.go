@@ -32,6 +32,7 @@ type Call struct {
 	Boss     string // the harness's id of the agent that began Agent; empty for the main one
 	Compact  bool   // the harness says that it replaced the history
 	Previous string // the id of the answer that it continues, if it names it
+	Name     string // that the agent gives itself; empty if it gives none
 	Scope    Key    // calls of another scope are never in the same trace, unless they name it
 	Messages []rl.Message
 	Tools    json.RawMessage
@@ -89,6 +90,7 @@ type Tree struct {
 	quotes   memory[Key, []*quote] // by the lines of answers
 	trunks   memory[string, *branch]
 	agents   memory[string, *branch] // by trace and the harness's id
+	scopes   memory[string, Key]     // by a trace that calls name, and the agent's name
 }
 
 // New returns a tree that remembers about so many states. name returns the id of a new
@@ -98,11 +100,13 @@ func New(most int, name func() string) *Tree {
 		name: name, answered: remember[Key, []*visit](most), asked: remember[Key, []*visit](most), replies: remember[string, *visit](most),
 		tools: remember[string, *Asked](most), spawns: remember[Key, []*Asked](most), quotes: remember[Key, []*quote](4 * most),
 		trunks: remember[string, *branch](most), agents: remember[string, *branch](most),
+		scopes: remember[string, Key](most),
 	}
 }
 
 // Place returns the place of a call, which becomes part of the tree.
 func (t *Tree) Place(c *Call) Place {
+	c.Scope = t.scope(c)
 	p := t.find(c)
 	b := p.branch
 	b.last, b.messages = c.Span, len(c.Messages)
@@ -111,6 +115,21 @@ func (t *Tree) Place(c *Call) Place {
 		p.Within = p.Within || b.kind == Subagent
 	}
 	return p
+}
+
+// scope returns the scope of a call. That of the first call of a trace holds for all that name the
+// trace: a long session renews its key.
+func (t *Tree) scope(c *Call) Key {
+	if c.Trace == "" {
+		return c.Scope
+	}
+	name := c.Trace + "\x00" + c.Name
+	first, known := t.scopes.get(name)
+	if !known {
+		t.scopes.set(name, c.Scope)
+		return c.Scope
+	}
+	return first
 }
 
 func (t *Tree) find(c *Call) Place {

@@ -17,13 +17,14 @@ import (
 )
 
 // session is a small model of an agent's harness: it takes turns, calls tools side by side,
-// begins sub-agents, replaces its history by a summary, retries and changes its history.
+// begins sub-agents, replaces its history by a summary, retries, changes its history and renews its key.
 // It knows what is true of each of its calls.
 type session struct {
 	id    int
 	named bool // it sends headers
 	rng   *rand.Rand
 	open  []*talk
+	scope Key // its API key, which sessions that send headers renew
 	turns int // that are left
 	n     int
 	again bool // it sent its very first request again
@@ -83,7 +84,10 @@ func (s *session) next() (*talk, *Call) {
 	k := ready[s.rng.IntN(len(ready))]
 	c := &Call{Span: fmt.Sprintf("s%d-%d", s.id, s.n), Messages: slices.Clone(k.messages), Tools: k.tools, Compact: k.compact && s.named}
 	if s.named {
-		c.Trace, c.Agent = fmt.Sprintf("session-%d", s.id), k.agent
+		if s.rng.IntN(5) == 0 {
+			s.scope[0]++
+		}
+		c.Trace, c.Agent, c.Scope = fmt.Sprintf("session-%d", s.id), k.agent, s.scope
 	}
 	return k, c
 }
