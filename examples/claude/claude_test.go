@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,31 +75,53 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"type": "error", "error": {"type": "invalid_request_error", "message": "no system"}}`, http.StatusBadRequest)
 		return
 	}
+	stream(w, n, said(q.System[0].Text, len(q.Messages)), func(event) bool { return true })
+}
+
+// event writes one event of a stream.
+type event func(kind string, fields map[string]any)
+
+// message returns answer number n without its blocks.
+func message(n int) map[string]any {
+	return map[string]any{"id": fmt.Sprint("msg_", n), "type": "message", "role": "assistant", "model": "local", "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
+		"usage": map[string]int{"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 0, "output_tokens": 1}}
+}
+
+// stop returns why a model stops after blocks.
+func stop(blocks []block) string {
+	for _, b := range blocks {
+		if b["type"] == "tool_use" {
+			return "tool_use"
+		}
+	}
+	return "end_turn"
+}
+
+// stream streams answer number n, and ends it early if more, which is called after each piece of
+// a block, is false.
+func stream(w http.ResponseWriter, n int, blocks []block, more func(event) bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	event := func(kind string, fields map[string]any) {
+	write := func(kind string, fields map[string]any) {
 		fields["type"] = kind
 		text, _ := json.Marshal(fields)
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text)
 		w.(http.Flusher).Flush()
 	}
-	blocks := said(q.System[0].Text, len(q.Messages))
-	event("message_start", map[string]any{"message": map[string]any{"id": fmt.Sprint("msg_", n), "type": "message", "role": "assistant", "model": "local", "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
-		"usage": map[string]int{"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 0, "output_tokens": 1}}})
-	stop := "end_turn"
+	write("message_start", map[string]any{"message": message(n)})
 	for i, b := range blocks {
 		start, deltas := pieces(b)
-		event("content_block_start", map[string]any{"index": i, "content_block": start})
+		write("content_block_start", map[string]any{"index": i, "content_block": start})
 		for _, d := range deltas {
-			event("content_block_delta", map[string]any{"index": i, "delta": d})
-			event("ping", map[string]any{})
+			write("content_block_delta", map[string]any{"index": i, "delta": d})
+			write("ping", map[string]any{})
+			if !more(write) {
+				return
+			}
 		}
-		event("content_block_stop", map[string]any{"index": i})
-		if b["type"] == "tool_use" {
-			stop = "tool_use"
-		}
+		write("content_block_stop", map[string]any{"index": i})
 	}
-	event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]int{"output_tokens": 9}})
-	event("message_stop", map[string]any{})
+	write("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop(blocks), "stop_sequence": nil}, "usage": map[string]int{"output_tokens": 9}})
+	write("message_stop", map[string]any{})
 }
 
 // pieces returns a block as the events of a stream have it.
@@ -115,15 +138,38 @@ func pieces(b block) (start block, deltas []block) {
 		[]block{{"type": "input_json_delta", "partial_json": ""}, {"type": "input_json_delta", "partial_json": string(input[:5])}, {"type": "input_json_delta", "partial_json": string(input[5:])}}
 }
 
-// run runs agent.py against a base URL.
-func run(t *testing.T, python, base string) string {
+// run runs a program of the package anthropic against a base URL, and returns what it prints.
+func run(t *testing.T, python, program, base string) string {
 	t.Helper()
-	agent := exec.Command(python, "agent.py")
+	agent := exec.Command(python, program)
 	agent.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-ant-agent-0123456789", "NO_PROXY=127.0.0.1")
 	output, err := agent.CombinedOutput()
 	require.NoError(t, err, string(output))
-	require.Equal(t, "12 tokens asked: Together they cost 6.25 euros.\n", string(output))
 	return string(output)
+}
+
+// recorded runs a program through a proxy before a server, and returns what it prints and the
+// traces, the oldest first.
+func recorded(t *testing.T, python, program, server string) (string, []*trace.Trace, proxy.Stats) {
+	t.Helper()
+	config, err := collecting.Parse("", nil, "", "store="+filepath.Join(t.TempDir(), "t.db"))
+	require.NoError(t, err)
+	sink, err := collecting.Open(t.Context(), config, collecting.Options{})
+	require.NoError(t, err)
+	to, err := url.Parse(server)
+	require.NoError(t, err)
+	p, err := proxy.New(proxy.Options{Upstream: to, Sink: sink, Key: "sk-ant-operator-0123456789"})
+	require.NoError(t, err)
+	front := httptest.NewServer(p)
+	defer front.Close()
+	printed := run(t, python, program, front.URL)
+	require.NoError(t, p.Close(context.Background()))
+	var all []*trace.Trace
+	query, err := trace.ParseQuery("order=oldest", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, sink.Store().Each(t.Context(), query, func(x *trace.Trace) error { all = append(all, x); return nil }))
+	require.NoError(t, sink.Close())
+	return printed, all, p.Stats()
 }
 
 // Promise: an agent of the package anthropic that knows nothing of Merit works through the
@@ -132,32 +178,16 @@ func run(t *testing.T, python, base string) string {
 func TestAgentOfAnthropic(t *testing.T) {
 	python := testneeds.AgentPython(t, "anthropic")
 	direct, through := &model{}, &model{}
-	for _, m := range []*model{direct, through} {
-		up := httptest.NewServer(m)
-		defer up.Close()
-		if m == direct {
-			run(t, python, up.URL)
-			continue
-		}
-		config, err := collecting.Parse("", nil, "", "store="+filepath.Join(t.TempDir(), "t.db"))
-		require.NoError(t, err)
-		sink, err := collecting.Open(t.Context(), config, collecting.Options{})
-		require.NoError(t, err)
-		to, err := url.Parse(up.URL)
-		require.NoError(t, err)
-		p, err := proxy.New(proxy.Options{Upstream: to, Sink: sink, Key: "sk-ant-operator-0123456789"})
-		require.NoError(t, err)
-		front := httptest.NewServer(p)
-		defer front.Close()
-		run(t, python, front.URL)
-		require.NoError(t, p.Close(context.Background()))
-		require.Equal(t, uint64(1), p.Stats().Passed, "count_tokens")
-		var all []*trace.Trace
-		require.NoError(t, sink.Store().Each(t.Context(), trace.Query{}, func(x *trace.Trace) error { all = append(all, x); return nil }))
-		require.Len(t, all, 1, "one run is one trace")
-		check(t, all[0])
-		require.NoError(t, sink.Close())
-	}
+	up := httptest.NewServer(direct)
+	defer up.Close()
+	behind := httptest.NewServer(through)
+	defer behind.Close()
+	require.Equal(t, "12 tokens asked: Together they cost 6.25 euros.\n", run(t, python, "agent.py", up.URL))
+	printed, all, stats := recorded(t, python, "agent.py", behind.URL)
+	require.Equal(t, "12 tokens asked: Together they cost 6.25 euros.\n", printed)
+	require.Equal(t, uint64(1), stats.Passed, "count_tokens")
+	require.Len(t, all, 1, "one run is one trace")
+	check(t, all[0])
 	require.Equal(t, direct.sent, through.sent)
 	require.Len(t, through.sent, 5)
 	for _, key := range through.keys {
