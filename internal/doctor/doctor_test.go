@@ -24,7 +24,7 @@ func TestBareMachine(t *testing.T) {
 		require.NotEmpty(t, f.Found, f.What)
 		require.Equal(t, f.State != doctor.OK, f.Fix != "", "%s: %s %q", f.What, f.State, f.Fix)
 	}
-	for _, what := range []string{"CPython 3.12.0", "QuickJS-NG", "Go to WebAssembly", "C to WebAssembly", "AssemblyScript to WebAssembly", "Python with grpcio"} {
+	for _, what := range []string{"CPython 3.12.0", "QuickJS-NG", "userland", "Go to WebAssembly", "C to WebAssembly", "AssemblyScript to WebAssembly", "Python with grpcio"} {
 		require.Equal(t, doctor.Missing, states[what], what)
 	}
 	require.Equal(t, doctor.OK, states["processors"])

@@ -53,12 +53,12 @@ func ownJavaScript() Interpreter {
 	}
 }
 
-// Userland returns the shell and the core utilities that machines have beside i, which
+// Userland returns the shell and the core utilities that machines have beside Python, which
 // sandbox/userland builds. Its file carries packages of Python in a custom section.
 func (Interpreter) Userland() Interpreter {
 	p := pinned(pinnedUserland)
 	return Interpreter{
-		Name: userland, Title: "the userland", File: "userland.wasm", Fetched: p.Digest, Digest: p.Digest, License: p.License, Includes: p.Packages,
+		Name: userland, Title: "Merit's userland", File: "userland.wasm", Fetched: p.Digest, Digest: p.Digest, License: p.License, Includes: p.Packages,
 	}
 }
 
@@ -107,6 +107,16 @@ func (i Interpreter) Builds() []Interpreter {
 		return []Interpreter{fetched}
 	}
 	return []Interpreter{own, fetched}
+}
+
+// Files returns what make interpreter builds and a release contains for i's language: Merit's own
+// build, and for Python the userland.
+func (i Interpreter) Files() []Interpreter {
+	own := i.Builds()[0]
+	if own.Name != ownPython().Name {
+		return []Interpreter{own}
+	}
+	return []Interpreter{own, own.Userland()}
 }
 
 // In returns the build of i's language that scripts run on if interpreters are in a folder:

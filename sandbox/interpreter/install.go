@@ -54,15 +54,15 @@ func (i Interpreter) Install(ctx context.Context, folder string) error {
 }
 
 // Take stores a file that make interpreter built, or that a release contains, in a folder
-// that only this user can read, and returns which build of i's language it is. The error is
-// a *fault.Error.
+// that only this user can read, and returns which build of i's language it is, or that it is
+// the userland. The error is a *fault.Error.
 func (i Interpreter) Take(path, folder string) (Interpreter, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
 		return i, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "the interpreter cannot be read", Hint: "check the path", Err: err}
 	}
 	got, builds := digest(file), i.Builds()
-	for _, b := range builds {
+	for _, b := range append(i.Files(), builds...) {
 		if b.Digest == got {
 			return b, b.keep(folder, file)
 		}

@@ -23,7 +23,7 @@ import (
 
 // Interpreter is one pinned build.
 type Interpreter struct {
-	Name     string // python or js; also the merit command that installs it
+	Name     string // python, js or userland; for the first two also the merit command that installs it
 	Language string
 	Title    string
 	Version  string // of the language, for Python: 3.13

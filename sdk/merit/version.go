@@ -28,8 +28,8 @@ type Version struct {
 	Interpreters []InterpreterVersion `json:"interpreters"`
 }
 
-// InterpreterVersion is an interpreter for scripts. This build runs only the
-// file with the SHA-256 Digest.
+// InterpreterVersion is an interpreter for scripts, or the userland of machines. This build
+// runs only the file with the SHA-256 Digest.
 type InterpreterVersion struct {
 	Name      string `json:"name"`
 	Title     string `json:"title"`
@@ -52,7 +52,7 @@ func interpreterVersion(i interpreter.Interpreter) InterpreterVersion {
 // the program or a part of it.
 func ReadVersion() Version {
 	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	for _, i := range interpreter.All() {
+	for _, i := range append(interpreter.All(), interpreter.Python().Userland()) {
 		v.Interpreters = append(v.Interpreters, interpreterVersion(i))
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

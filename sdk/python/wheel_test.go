@@ -43,8 +43,10 @@ func TestWheel(t *testing.T) {
 	require.NoError(t, os.WriteFile(data, []byte(`{"id": "a", "messages": [{"role": "assistant", "content": "A: 4"}], "ground_truth": "4"}`+"\n"), 0o600))
 	reward, err := filepath.Abs(filepath.Join("examples", "answer.py"))
 	require.NoError(t, err)
-	require.Contains(t, run("merit", "version"), "installed\njs ")
+	require.NotContains(t, run("merit", "version"), "not installed")
 	require.Contains(t, run("merit", "eval", "--reward", reward, "--data", data), "scored         1  (100.0 %)")
+
+	require.Contains(t, run("merit", "task", "run", filepath.Join(env, "share", "merit", "examples", "harbor", "log-report")), "log-report  oracle  deleted 1, report 1, 1 ")
 
 	plugins := run("merit", "plugin", "list")
 	for _, name := range []string{"2048", "dataset", "frozenlake", "grid", "htdag", "openai", "openenv", "planner", "rubric", "sokoban", "toolbox"} {

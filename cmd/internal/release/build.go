@@ -64,9 +64,13 @@ func (r *release) manual(ctx context.Context, merit, prefix string) error {
 	return err
 }
 
-// example writes the files of the quickstart.
-func (r *release) example(ctx context.Context, merit, prefix string) error {
-	from, to := filepath.Join(r.source.dir, "examples", "sokoban"), filepath.Join(prefix, "share", "merit", "examples", "sokoban")
+// examples writes the files of the quickstart, and a Harbor task.
+func (r *release) examples(ctx context.Context, merit, prefix string) error {
+	all := filepath.Join(prefix, "share", "merit", "examples")
+	if err := os.CopyFS(filepath.Join(all, "harbor"), os.DirFS(filepath.Join(r.source.dir, "examples", "harbor"))); err != nil {
+		return err
+	}
+	from, to := filepath.Join(r.source.dir, "examples", "sokoban"), filepath.Join(all, "sokoban")
 	for _, name := range []string{"train.yaml", "episodes.jsonl", "rows.jsonl"} {
 		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return err

@@ -49,7 +49,9 @@ func (r *release) components(c contents, archive, wheel string) error {
 		}
 		part(cdx.Component{BOMRef: b.name, Type: cdx.ComponentTypeApplication, Name: b.name, Version: r.version, Hashes: sha256Hash(b.sha256), Licenses: expression("Apache-2.0")}, of...)
 	}
-	for _, i := range interpreter.All() {
+	inside := []string{}
+	for _, i := range shipped() {
+		inside = append(inside, i.Name)
 		described, err := r.interpreterComponent(i)
 		if err != nil {
 			return err
@@ -60,7 +62,6 @@ func (r *release) components(c contents, archive, wheel string) error {
 	if err != nil {
 		return err
 	}
-	inside := []string{"python", "js"}
 	for _, b := range c.files {
 		inside = append(inside, b.name)
 	}
@@ -93,19 +94,25 @@ func (r *release) interpreterComponent(i interpreter.Interpreter) (cdx.Component
 	}, nil
 }
 
+// sourcesOf names the interpreters that make interpreter builds, and the folders below sandbox that
+// say what they are linked from.
+var sourcesOf = map[string]struct{ name, folder string }{
+	"python": {"cpython", "interpreter/build"}, "js": {"quickjs-ng", "interpreter/build/javascript"}, "userland": {"merit-userland", "userland"},
+}
+
 // ownInterpreter describes the interpreter that make interpreter builds, with what it is linked
 // from.
 func (r *release) ownInterpreter(i interpreter.Interpreter) (cdx.Component, error) {
-	name, folder := "cpython", "build"
-	if i.Name == "js" {
-		name, folder = "quickjs-ng", "build/javascript"
+	of := sourcesOf[i.Name]
+	version := r.version // the userland's
+	if i.Language != "" {
+		version = i.Title[strings.LastIndexByte(i.Title, ' ')+1:]
 	}
-	version := i.Title[strings.LastIndexByte(i.Title, ' ')+1:]
 	c := cdx.Component{
 		BOMRef: i.Name, Type: cdx.ComponentTypeApplication, Name: i.Title, Version: version, Hashes: sha256Hash(i.Digest),
-		PackageURL: "pkg:generic/" + name + "@" + version, Licenses: expression(i.License), Components: &[]cdx.Component{},
+		PackageURL: "pkg:generic/" + of.name + "@" + version, Licenses: expression(i.License), Components: &[]cdx.Component{},
 	}
-	text, err := os.ReadFile(filepath.Join(r.source.dir, "sandbox", "interpreter", folder, "components.json"))
+	text, err := os.ReadFile(filepath.Join(r.source.dir, "sandbox", of.folder, "components.json"))
 	if err != nil {
 		return c, err
 	}

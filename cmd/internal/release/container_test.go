@@ -15,8 +15,8 @@ import (
 )
 
 // Promise: the container file builds from the folder of a release alone, and
-// what it builds runs as nobody in particular: a Python reward is scored, and
-// there are certificates.
+// what it builds runs as nobody in particular: a Python reward is scored, a Harbor
+// task runs, and there are certificates.
 func TestContainer(t *testing.T) {
 	buildah := testneeds.Tool(t, "install buildah", "buildah")
 	store, reward := t.TempDir(), t.TempDir()
@@ -41,6 +41,11 @@ func TestContainer(t *testing.T) {
 	require.NoError(t, copyFile(filepath.Join(testneeds.Root(), "sdk/python/examples/answer.py"), filepath.Join(reward, "answer.py")))
 	require.NoError(t, exec.Command("chmod", "-R", "a+rX", reward).Run())
 	require.Contains(t, inside("merit", "eval", "--reward", "/data/answer.py", "--data", "/data/answers.jsonl"), "scored         2  (100.0 %)")
+	archive, err := filepath.Glob(filepath.Join(dist(t), "merit-*-linux-"+runtime.GOARCH+".tar.gz"))
+	require.NoError(t, err)
+	require.Len(t, archive, 1)
+	prefix := "/opt/" + strings.TrimSuffix(filepath.Base(archive[0]), ".tar.gz")
+	require.Contains(t, inside("merit", "task", "check", prefix+"/share/merit/examples/harbor"), "1 of 1 task run without a container (100.0 %)")
 	config := run("inspect", "--format", "{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}}", "merit")
 	require.Equal(t, "65532:65532 [merit]", strings.TrimSpace(config))
 }

@@ -91,7 +91,8 @@ func TestSums(t *testing.T) {
 }
 
 // Promise: the archive of a platform holds one static binary for it, of at most
-// 75 MB, and no plug-ins beside it. The wheel holds the same program and example.
+// 75 MB, and no plug-ins beside it. The wheel holds the same program, examples and
+// interpreters.
 func TestArchives(t *testing.T) {
 	for p, archive := range archives(t) {
 		t.Run(p.OS+"-"+p.Arch, func(t *testing.T) {
@@ -119,10 +120,16 @@ func TestArchives(t *testing.T) {
 			}
 			inWheel := wheelFiles(t, p)
 			require.Equal(t, readAll(t, merit), inWheel["scripts/merit"])
+			shared, err := filepath.Glob(filepath.Join(root, "share/merit/interpreters/*.wasm"))
+			require.NoError(t, err)
+			require.Len(t, shared, 3) // of Python, of JavaScript, and the userland
+			for _, path := range shared {
+				require.True(t, bytes.Equal(readAll(t, path), inWheel["data/share/merit/interpreters/"+filepath.Base(path)]), path)
+			}
 			for name := range inWheel {
 				require.NotContains(t, name, "share/merit/plugins")
 			}
-			for _, name := range []string{"share/merit/examples/sokoban/reward.wasm", "share/man/man1/merit.1", "share/doc/merit/THIRD-PARTY-NOTICES"} {
+			for _, name := range []string{"share/merit/examples/sokoban/reward.wasm", "share/merit/examples/harbor/log-report/task.toml", "share/man/man1/merit.1", "share/doc/merit/THIRD-PARTY-NOTICES"} {
 				require.True(t, bytes.Equal(readAll(t, filepath.Join(root, name)), inWheel["data/"+name]), name)
 			}
 		})

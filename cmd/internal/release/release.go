@@ -51,7 +51,7 @@ func (r *release) make(ctx context.Context) error {
 	if err := r.alike(ctx, merit, shared); err != nil {
 		return err
 	}
-	step("the files that all platforms share: interpreters, completions, manual pages, an example")
+	step("the files that all platforms share: interpreters, completions, manual pages, examples")
 	if !r.wheelOnly {
 		if err := errors.Join(r.sources(ctx), r.container()); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (r *release) alike(ctx context.Context, merit, shared string) error {
 	if err := errors.Join(r.completions(ctx, merit, shared), r.manual(ctx, merit, shared)); err != nil {
 		return err
 	}
-	if err := r.example(ctx, merit, shared); err != nil {
+	if err := r.examples(ctx, merit, shared); err != nil {
 		return err
 	}
 	for _, name := range []string{"README.md", "LICENSE"} {
@@ -134,24 +134,32 @@ func (r *release) sources(ctx context.Context) error {
 }
 
 // interpreters copies the user's interpreters into a folder. A release contains the best build of
-// each, which make interpreter installs; a wheel may contain that of an npm package instead. Package
-// interpreter contains their digests.
+// each, which make interpreter installs; a wheel may contain that of an npm package instead, and no
+// userland. Package interpreter contains their digests.
 func (r *release) interpreters(ctx context.Context, folder string) error {
-	for _, i := range interpreter.All() {
-		if best := i.Builds()[0]; i.Digest != best.Digest && !r.wheelOnly {
-			return fmt.Errorf("%s, Merit's own build, is not installed\n  build and install it first: make interpreter", best.Title)
-		}
+	for _, i := range shipped() {
 		wasm, err := i.Load(interpreter.Folder())
-		if err == nil {
+		switch best := i.Builds()[0]; {
+		case !r.wheelOnly && (err != nil || i.Digest != best.Digest):
+			return fmt.Errorf("%s, Merit's own build, is not installed\n  build and install it first: make interpreter", best.Title)
+		case err == nil:
 			err = write(i.Path(folder), wasm)
-		} else {
+		case i.Package != "":
 			err = i.Install(ctx, folder)
+		default:
+			err = nil // npm has no userland
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shipped lists the files of interpreters that a release contains: those of scripts, and the
+// userland of machines.
+func shipped() []interpreter.Interpreter {
+	return append(interpreter.All(), interpreter.Python().Userland())
 }
 
 // timed returns a function that prints the finished step and how long it took.

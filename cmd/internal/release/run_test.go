@@ -78,8 +78,8 @@ func (r runner) run(ctx context.Context, home string, args []string) (text []byt
 }
 
 // Promise: what is in an archive runs, as it was unpacked and with an empty
-// home: the version, rewards in C, Go, JavaScript and Python, worker processes,
-// plug-ins and estimators. On amd64 and on arm64, which is emulated where it must
+// home: the version, rewards in C, Go, JavaScript and Python, a Harbor task without
+// a container, worker processes, plug-ins and estimators. On amd64 and on arm64, which is emulated where it must
 // be, results and fuel are the same bytes.
 func TestArchivesRun(t *testing.T) {
 	native := platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
@@ -132,6 +132,8 @@ func (r runner) exercise(t *testing.T, root string) map[string][]byte {
 	} {
 		run(merit, "eval", "--reward", filepath.Join(testneeds.Root(), "sdk", reward), "--data", data, "--out", out)
 	}
+	reward := run(merit, "task", "run", filepath.Join(root, "share/merit/examples/harbor/log-report"))
+	require.Contains(t, string(reward), "log-report  oracle  deleted 1, report 1, 1 ")
 	many := 2
 	if r.alone {
 		many = 0
@@ -139,7 +141,7 @@ func (r runner) exercise(t *testing.T, root string) map[string][]byte {
 		run(merit, "rollout", "-c", filepath.Join(example, "train.yaml"), "--groups", "2", "--out", "rollout.jsonl")
 		run(merit, "eval", "--reward", filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"), "--data", data, "--out", "worker.jsonl", "--isolation", "process")
 	}
-	results := map[string][]byte{}
+	results := map[string][]byte{"task": reward}
 	files, err := filepath.Glob(filepath.Join(home, "*.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, files, 5+many)
