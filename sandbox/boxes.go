@@ -3,6 +3,8 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/box"
@@ -16,8 +18,8 @@ const boxCacheMiB = 1 << 10
 
 // OpenBoxes starts the shell and the Python of machines without a container, which run in this
 // process: file systems in memory, on which commands run. It uses c.CacheDir and
-// c.InterpreterDir alone. The error is a *fault.Error; of kind Missing if the userland is not
-// installed.
+// c.InterpreterDir alone. The error is a *fault.Error; of kind Missing over an
+// *interpreter.Missing if the userland or Merit's own CPython is not installed.
 func (c Config) OpenBoxes(ctx context.Context) (box.Maker, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -26,9 +28,13 @@ func (c Config) OpenBoxes(ctx context.Context) (box.Maker, error) {
 		return nil, &fault.Error{Boundary: fault.Sandbox, Kind: kind, Where: where, What: what, Hint: hint, Err: err}
 	}
 	folder := cmp.Or(c.InterpreterDir, interpreter.Folder())
-	if u := interpreter.Python().In(folder).Userland(); !u.Installed(folder) {
-		return fail(fault.Missing, u.Path(folder), "the userland, which machines without a container run, is not installed",
-			"install an archive or a wheel of Merit, or run make interpreter in a checkout", nil)
+	if absent := notInstalled(folder); len(absent) > 0 {
+		var titles []string
+		for _, i := range absent {
+			titles = append(titles, i.Title)
+		}
+		return fail(fault.Missing, folder, "machines without a container need "+strings.Join(titles, " and "),
+			"take the files of a release of Merit", &interpreter.Missing{Interpreter: absent[0], Err: errNotInstalled})
 	}
 	o := c.options()
 	e, err := engine.New(engine.Options{CacheDir: o.CacheDir, CacheBytes: int64(max(o.CacheMiB, boxCacheMiB)) << 20, Imports: engine.MachineImports()})
@@ -44,6 +50,18 @@ func (c Config) OpenBoxes(ctx context.Context) (box.Maker, error) {
 		return nil, err
 	}
 	return fail(fault.Internal, "machines", "the shell of machines cannot be started", "report it", err)
+}
+
+var errNotInstalled = errors.New("not installed")
+
+// notInstalled lists what machines need and a folder of interpreters lacks.
+func notInstalled(folder string) (absent []interpreter.Interpreter) {
+	for _, i := range interpreter.Python().Files() {
+		if !i.Installed(folder) {
+			absent = append(absent, i)
+		}
+	}
+	return absent
 }
 
 // opened frees its engine last.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -137,11 +138,16 @@ func (o *installOptions) take(folder string) error {
 		_, err := o.interpreter.Take(o.From, folder)
 		return err
 	}
-	for at, i := range o.interpreter.Files() {
-		if _, err := os.Stat(i.Path(o.From)); err != nil && at > 0 {
-			continue // a wheel may lack it
-		}
-		if _, err := i.Take(i.Path(o.From), folder); err != nil {
+	files := append(o.interpreter.Files(), o.interpreter.Builds()[1:]...)
+	there := slices.DeleteFunc(slices.Clone(files), func(i interpreter.Interpreter) bool {
+		_, err := os.Stat(i.Path(o.From))
+		return err != nil
+	})
+	if len(there) == 0 {
+		there = files[:1] // whose absence is the error
+	}
+	for _, i := range there {
+		if _, err := o.interpreter.Take(i.Path(o.From), folder); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,7 @@ func interpreterFound(i interpreter.Interpreter) (State, string, string) {
 
 // userlandFound reports whether machines can run: the userland with Merit's own CPython.
 func userlandFound(python interpreter.Interpreter) (State, string, string) {
-	const fix = "merit python install --from FOLDER, which is share/merit/interpreters of a release; in a checkout of Merit, run make interpreter"
+	fix := "merit " + python.Name + " install --from FOLDER, which is share/merit/interpreters of a release; in a checkout of Merit, run make interpreter"
 	userland := python.Userland()
 	if _, err := userland.Load(interpreter.Folder()); err != nil {
 		return Missing, "not installed", fix

@@ -41,7 +41,7 @@ func advise(err error) {
 			continue // the hint is already better than this advice
 		}
 		if missing := new(interpreter.Missing); errors.As(problem, &missing) {
-			f.Hint = "run: merit " + missing.Interpreter.Name + " install"
+			f.Hint = installing(missing.Interpreter)
 			continue
 		}
 		if missing := new(engine.Missing); errors.As(problem, &missing) {
@@ -64,6 +64,19 @@ func advise(err error) {
 			}
 		}
 	}
+}
+
+// installing says how to install an interpreter. A release contains Merit's own builds; npm has
+// the others.
+func installing(i interpreter.Interpreter) string {
+	if i.Package != "" {
+		return "run: merit " + i.Name + " install"
+	}
+	name := i.Name
+	if i.Language == "" {
+		name = "python" // the userland, which belongs to it
+	}
+	return "run: merit " + name + " install --from FOLDER, which is share/merit/interpreters of a release; in a checkout of Merit, run: make interpreter"
 }
 
 // buildCommand returns the command that rebuilds an outdated module.
