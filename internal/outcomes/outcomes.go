@@ -1,6 +1,8 @@
 // Package outcomes maps Merit's outcomes of evaluations to the ways in which other tools say that an
 // evaluation failed. It is the one table of them: the server's request formats, the Python package
-// and merit eval --retry read it.
+// and merit eval --retry read it. Tools that have only a number for a score, such as open-instruct and
+// verl, have no row here: there a failure is an exception that stops the step, or a number that the
+// operator chose.
 package outcomes
 
 import (
@@ -34,8 +36,9 @@ type Form struct {
 	Terminal bool `json:"terminal,omitempty"`
 	// Verifiers is the type of the error that verifiers records on a trace (verifiers/v1/errors.py).
 	Verifiers string `json:"verifiers,omitempty"`
-	// Miles is Sample.Status of miles and slime (miles/utils/types.py); a sample that is not
-	// completed also has remove_sample, which keeps it out of the loss.
+	// Miles is Sample.Status of miles (miles/utils/types.py), which plays the group of an aborted
+	// sample again. A sample that is not completed also has remove_sample, which keeps it out of the
+	// loss; slime, which would go on generating an aborted sample, knows remove_sample only.
 	Miles string `json:"miles"`
 }
 

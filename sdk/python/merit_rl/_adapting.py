@@ -8,7 +8,8 @@ import threading
 from contextlib import contextmanager
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-from merit_rl.errors import Halt, InvalidInput, Unscored
+from merit_rl._outcomes import form
+from merit_rl.errors import Busy, Halt, InvalidInput, Unavailable, Unscored
 from merit_rl.results import Result, fits_float32
 
 #: What stands for a score that is not there, where a trainer takes numbers only:
@@ -46,6 +47,13 @@ def number(result: Result, on_unscored: OnUnscored) -> float:
 def scored(result: Result) -> bool:
     """Whether a result has a score that a trainer can hold."""
     return result.score is not None and fits_float32(result.score)
+
+
+def unlucky(failed: Union[Result, BaseException]) -> bool:
+    """Whether the infrastructure failed, so that the same row may have a score next time: a result, or what asking for one raised."""
+    if isinstance(failed, Result):
+        return form(failed.outcome).cause == "infrastructure"
+    return isinstance(failed, (Busy, Unavailable))
 
 
 def singly(reward: Any, rows: List[Dict[str, Any]], trainer: str) -> List[Result]:

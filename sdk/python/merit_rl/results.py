@@ -6,6 +6,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, TypedDict
 
+from merit_rl._outcomes import FORMS
+
 SCORED = "scored"
 
 #: All outcomes. Only the first one has a score.
@@ -25,18 +27,7 @@ OUTCOMES = (
 
 #: What made an evaluation fail, by outcome: the row, the reward, a deterministic limit, or the
 #: infrastructure. Only the last one may have a score next time.
-CAUSES = {
-    "invalid": "row",
-    "guest_error": "reward",
-    "trap": "reward",
-    "out_of_fuel": "limit",
-    "out_of_memory": "limit",
-    "output_limit": "limit",
-    "abi_violation": "reward",
-    "unaligned": "reward",
-    "timeout": "infrastructure",
-    "infrastructure": "infrastructure",
-}
+CAUSES = {outcome: form.cause for outcome, form in FORMS.items() if form.cause}
 
 
 class _Measured(TypedDict):

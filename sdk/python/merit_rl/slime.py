@@ -20,11 +20,15 @@ out of the mean of its group.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Dict, List, Union
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Union
 
 from merit_rl._adapting import OnUnscored, checked, halting, number, opened, row, scored, singly
+from merit_rl.results import Result
 
 Scores = Union[float, List[float]]
+
+
+Marked = Callable[[Any, Result], None]
 
 
 def function(reward: Any, on_unscored: OnUnscored = "raise", **options: Any) -> Callable[..., Awaitable[Scores]]:
@@ -34,6 +38,11 @@ def function(reward: Any, on_unscored: OnUnscored = "raise", **options: Any) -> 
     those of ``Reward``. A reward that compares needs ``--group-rm``, and gets each group
     as a whole, by ``Sample.group_index``.
     """
+    return marking(_remove, reward, on_unscored, options)
+
+
+def marking(mark: Marked, reward: Any, on_unscored: OnUnscored, options: Mapping[str, Any]) -> Callable[..., Awaitable[Scores]]:
+    """Returns the function of a trainer with slime's samples, which ``mark`` those that have no score."""
     chosen, scorer = checked(on_unscored), opened(reward, options)
 
     async def custom_rm(args: Any, sample: Any, **_: Any) -> Scores:
@@ -46,10 +55,15 @@ def function(reward: Any, on_unscored: OnUnscored = "raise", **options: Any) -> 
                 results = await asyncio.to_thread(singly, scorer, rows, "slime")
             scores = [number(result, chosen) for result in results]
         for s, result in zip(samples, results):
-            s.remove_sample = s.remove_sample or not scored(result)
+            if not scored(result):
+                mark(s, result)
         return scores if isinstance(sample, list) else scores[0]
 
     return custom_rm
+
+
+def _remove(sample: Any, _: Result) -> None:
+    sample.remove_sample = True
 
 
 def _row(i: int, sample: Any) -> Dict[str, Any]:

@@ -12,8 +12,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from typing import Any, Dict, List
+import math
+from typing import Any, Dict, Iterator, List
 
 import verifiers as vf
 from datasets import Dataset
@@ -31,8 +33,9 @@ class MeritEnvironment(vf.MultiTurnEnv):  # type: ignore[misc]
 
     async def setup_state(self, state: Any) -> Any:
         """Opens a session and resets it to the seed of the row."""
-        state["merit_session"] = session = await asyncio.to_thread(self._server.session)
-        await asyncio.to_thread(session.reset, state["info"]["seed"])
+        with _infrastructure():
+            state["merit_session"] = session = await asyncio.to_thread(self._server.session)
+            await asyncio.to_thread(session.reset, state["info"]["seed"])
         return state
 
     async def env_response(self, messages: Any, state: Any, **_: Any) -> Any:
@@ -41,11 +44,10 @@ class MeritEnvironment(vf.MultiTurnEnv):  # type: ignore[misc]
         calls = messages[-1].get("tool_calls") or []
         action: Any = [_called(c) for c in calls] if calls else messages[-1].get("content") or ""
         try:
-            turn = await asyncio.to_thread(session.step, action)
+            with _infrastructure():
+                turn = await asyncio.to_thread(session.step, action)
         except RefusedAction as refused:
             return _said(calls, [str(refused)], str(refused))
-        except Unavailable as e:
-            raise vf.InfraError(str(e)) from e
         results = [_text(r) for r in turn.observation.get("tool_results") or []]
         answer = _said(calls, results, turn.text)
         if turn.done:
@@ -66,7 +68,8 @@ def environment(server: EnvironmentServer, tasks: int = 100, first: int = 0, max
 
     The prompt of a task is what the environment says after its reset. Tools are
     offered as it has them in the first task. Where the environment failed, there is no
-    reward: verifiers' rubric would count it as 0, so it raises :class:`merit_rl.Halt`.
+    reward: the error of the rollout is a ``SandboxError``, for which verifiers tries it again
+    (``max_retries``) and trainers leave it out, and its reward is NaN.
     """
     with server.session() as session:
         turns = [(seed, session.reset(seed)) for seed in range(first, first + tasks)]
@@ -81,9 +84,20 @@ async def episode_reward(state: Any) -> float:
     """The sum of the rewards of the episode."""
     session = state.get("merit_session")
     reward = state.get("merit_reward") if session is None else session.reward
+    if reward is None and isinstance(state.get("error"), vf.InfraError):
+        return math.nan  # the rubric would make 0 of an exception
     if reward is None:
         raise Halt("the environment failed, so the rollout has no reward")
     return float(reward)
+
+
+@contextlib.contextmanager
+def _infrastructure() -> Iterator[None]:
+    """Says in verifiers' words that the environment's server failed."""
+    try:
+        yield
+    except Unavailable as e:
+        raise vf.SandboxError(str(e)) from e
 
 
 def _prompt(turn: Turn) -> List[Dict[str, str]]:

@@ -19,6 +19,7 @@ from typing import Any, Dict, Iterator, Optional
 import verifiers.v1 as vf
 
 from merit_rl.environments import EnvironmentServer, RefusedAction
+from merit_rl.errors import Unavailable
 
 __all__ = ["MeritEnv", "MeritTaskset"]
 
@@ -70,11 +71,17 @@ class MeritEnv(vf.Env[MeritEnvConfig]):  # type: ignore[misc]
     """Plays an episode: what the environment says is the user's turn, what the agent says its action.
 
     The sum of the episode's rewards is the reward ``environment``. If the environment
-    fails, the run raises, and verifiers records an error and no reward.
+    fails, the run raises a ``SandboxError``, which verifiers can retry, and there is no reward.
     """
 
     async def run(self, task: Any, agents: Any) -> None:
         """Plays the episode of a task."""
+        try:
+            await self._play(task, agents)
+        except Unavailable as e:
+            raise vf.SandboxError(str(e)) from e
+
+    async def _play(self, task: Any, agents: Any) -> None:
         session = await asyncio.to_thread(_server(task.data.server).session)
         try:
             turn = await asyncio.to_thread(session.reset, task.data.seed)

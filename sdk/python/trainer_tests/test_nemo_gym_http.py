@@ -1,11 +1,14 @@
 """NeMo Gym 0.4.0, as published, against a server: its simple_agent, with Merit as the resources server."""
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import aiohttp
 import http_clients
 import http_server
 import pytest
@@ -118,3 +121,66 @@ def test_aggregates(port):
     assert mine["key_metrics"] == pytest.approx(theirs.key_metrics)
     for ours, group in zip(mine["group_level_metrics"], theirs.group_level_metrics):
         assert ours == pytest.approx({k: group[k] for k in ours}) and set(ours) >= {k for k in group if "/" in k}
+
+
+def collected(folder, port, said, resume):
+    """What Gym's own collection of rollouts leaves in its two files: the results, and the failed attempts."""
+    from nemo_gym.rollout_collection import RolloutCollectionConfig, RolloutCollectionHelper
+
+    async def collect(config, agent):
+        # Gym's client is one for a process, and the agent has it, in another loop.
+        async with aiohttp.ClientSession() as session:
+
+            class Helper(RolloutCollectionHelper):
+                def setup_server_client(self, *_):
+                    return SimpleNamespace(post=lambda server_name, url_path, json: session.post(agent + url_path, json=json))
+
+            await Helper().run_from_config(config)
+
+    with http_clients.nemo_gym("127.0.0.1", port, [says(said)]) as agent:
+        (folder / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
+        config = RolloutCollectionConfig(
+            agent_name="agent",
+            input_jsonl_fpath=str(folder / "rows.jsonl"),
+            output_jsonl_fpath=str(folder / "rollouts.jsonl"),
+            resume_from_cache=resume,
+            upload_rollouts_to_wandb=False,
+            disable_aggregation=True,
+        )
+        asyncio.run(collect(config, agent))
+    return [[json.loads(x) for x in (folder / name).read_text().splitlines()] for name in ("rollouts.jsonl", "rollouts_failures.jsonl")]
+
+
+def test_a_deterministic_failure_is_not_collected_again(tmp_path, failing):
+    """Promise: Gym's collection keeps a failure of the reward out of its results, with the reason, and never tries it again."""
+    port = int(failing.rsplit(":", 1)[1])
+    results, failures = collected(tmp_path, port, "LOOP", resume=False)
+    assert results == [] and len(failures) == 1
+    got = failures[0]
+    assert (got["_ng_failure_class"], got["_ng_failure_terminal"], got["failure_reason"]) == ("merit_out_of_fuel", True, "out_of_fuel")
+    assert got["errors"] and got["errors"][0].startswith("out_of_fuel")
+    assert collected(tmp_path, port, "4", resume=True) == [[], failures]
+
+
+def test_a_failure_of_the_infrastructure_is_collected_again(tmp_path, failing):
+    """Promise: what the infrastructure lost is a failure that Gym tries again, and that has a score then."""
+    with http_server.serving(tmp_path / "slow", "default_reward=failing", "on_unscored=-1", "sandbox={fuel: 10000000000, wall_clock: 300ms}") as slow:
+        results, failures = collected(tmp_path, int(slow.rsplit(":", 1)[1]), "LOOP", resume=False)
+    assert results == [] and len(failures) == 1
+    assert (failures[0]["_ng_failure_class"], failures[0]["failure_reason"]) == ("judge_failed", "timeout")
+    assert "_ng_failure_terminal" not in failures[0]
+    results, again = collected(tmp_path, int(failing.rsplit(":", 1)[1]), "4", resume=True)
+    assert again == failures and [r["reward"] for r in results] == [1.0]
+    assert not any(k.startswith("_ng_failure") for k in results[0])
+
+
+def test_null(tmp_path):
+    """Promise: null in place of a number is refused by Gym's agent with its own error: it is never 0."""
+    with http_server.serving(tmp_path, "default_reward=failing", "on_unscored=null") as url:
+        answer = run(int(url.rsplit(":", 1)[1]), [says("LOOP")])
+    assert answer.status_code == 500 and "reward" in answer.text
+
+
+def test_reverify_mode(failing):
+    """Promise: Gym's newer versions may verify again, because a reward keeps no state."""
+    assert requests.get(f"{failing}/reverify_mode", timeout=30).json() == "stateless"

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import math
 
 import httpx
-import pytest
 from openai import AsyncOpenAI
 
 from merit_rl.environments import EnvironmentServer
+from merit_rl.errors import Unavailable
 from merit_rl.verifiers_env import environment
 
 
@@ -29,8 +30,8 @@ def call(name, **arguments):
     return [{"id": f"c-{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}]
 
 
-def played(env, say, n=2):
-    return asyncio.run(env.evaluate(client(say), "m", num_examples=n, rollouts_per_example=1, max_concurrent=4))["outputs"]
+def played(env, say, n=2, **more):
+    return asyncio.run(env.evaluate(client(say), "m", num_examples=n, rollouts_per_example=1, max_concurrent=4, **more))["outputs"]
 
 
 def test_text_and_named_actions():
@@ -66,10 +67,27 @@ def test_tools():
 
 
 def test_a_failed_environment_is_not_0():
-    """Promise: where the environment fails, verifiers gets an error and never the reward 0."""
+    """Promise: where the environment fails, verifiers gets an error that it retries, and NaN, never the reward 0."""
     server = EnvironmentServer("frozenlake", slots=2)
-    env = environment(server, tasks=1)
+    env = environment(server, tasks=1, max_turns=2)
     server.close()
     server._url = "http://127.0.0.1:9"
-    with pytest.raises(BaseException, match="failed|refused"):
-        played(env, lambda body: "left", 1)
+    [found] = played(env, lambda body: "left", 1)
+    assert math.isnan(found["reward"]) and found["error"]["error"] == "SandboxError"
+
+
+def test_a_failed_environment_is_tried_again(monkeypatch):
+    """Promise: with max_retries, verifiers plays the rollout again, and has the reward of the second try."""
+    with EnvironmentServer("frozenlake", slots=2) as server:
+        env = environment(server, tasks=1, max_turns=2)
+        session, tried = server.session, []
+
+        def once():
+            tried.append(None)
+            if len(tried) == 1:
+                raise Unavailable("away")
+            return session()
+
+        monkeypatch.setattr(server, "session", once)
+        [found] = played(env, lambda body: "left", 1, max_retries=1)
+        assert len(tried) == 2 and found["error"] is None and not math.isnan(found["reward"])

@@ -57,10 +57,10 @@ def test_run():
 
 
 def test_a_failed_environment_has_no_reward():
-    """Promise: where the environment fails, the run raises, so that verifiers records an error and no reward."""
+    """Promise: where the environment fails, the run raises verifiers' SandboxError, which it retries, and there is no reward."""
     config = MeritConfig(id="x", url="http://127.0.0.1:9", tasks=1)
     [task] = taskset_class_of(config)
-    with pytest.raises(Exception, match="environment's server has failed"):
+    with pytest.raises(vf.SandboxError, match="environment's server has failed"):
         played(task, lambda n: "left")
 
 
