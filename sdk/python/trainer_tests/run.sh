@@ -14,7 +14,7 @@ mkdir -p "$at" && at=$(realpath "$at")
 # Which tests each environment is for: what none else names is for the trainers.
 tests() {
   case $1 in
-    verifiers) printf '%s\n' test_verifiers.py test_verifiers_v1_environment.py ;;
+    verifiers) printf '%s\n' test_verifiers.py test_verifiers_v1_environment.py test_verifiers_v1_plugin.py ;;
     nemo-gym) echo test_nemo_gym_http.py ;;
     reward-kit) echo test_reward_kit_http.py ;;
     trainers) ls test_*.py | grep -v -x -F "$(tests verifiers; tests nemo-gym; tests reward-kit)" ;;

@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
+import rollouts
 import verifiers as vf
 from datasets import Dataset
-
-verifiers = pytest.importorskip("merit_plugin.verifiers")
-from merit_plugin.turn import Turn  # noqa: E402
+from merit_plugin import verifiers
+from merit_plugin.turn import Turn
 
 ROWS = [{"question": f"{i} + {i}?", "answer": str(2 * i)} for i in range(20)]
 
@@ -81,3 +80,42 @@ def test_a_reset_ends_what_was_played():
         slot.reset(seed, turn)
         assert f"{seed} + {seed}?" in turn.text
     slot.close()
+
+
+def test_merit_rollout(tmp_path):
+    """Promise: merit rollout plays the environment through the protocol of plug-ins, tool calls and their results included."""
+    plugin = """
+import merit_plugin.verifiers
+import verifiers as vf
+from datasets import Dataset
+
+
+def load():
+    async def double(n: int) -> int:
+        '''Doubles a number.
+
+        Args:
+            n: the number
+        '''
+        return 2 * n
+
+    async def right(completion, answer, **_):
+        return float(completion[-1]["content"] == answer)
+
+    rows = Dataset.from_list([{"question": f"{i} + {i}?", "answer": str(2 * i)} for i in range(20)])
+    return vf.ToolEnv(tools=[double], max_turns=3, dataset=rows, rubric=vf.Rubric(funcs=[right]))
+
+
+merit_plugin.verifiers.serve(load, name="sums")
+"""
+
+    def say(body):
+        assert [t["function"]["name"] for t in body["tools"]] == ["double"]
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return last["content"]
+        return [{"id": "a", "type": "function", "function": {"name": "double", "arguments": json.dumps({"n": int(last["content"].split()[0])})}}]
+
+    done, episodes = rollouts.rollout(tmp_path, plugin, say)
+    assert done.returncode == 0, done.stderr
+    assert [(e["outcome"], e["evaluation"]["score"], len(e["steps"])) for e in episodes] == [("scored", 1.0, 2)] * 4
