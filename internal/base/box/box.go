@@ -36,6 +36,24 @@ type Box interface {
 	Close() error
 }
 
+// Restorer is a box that knows in what it differs from another one: a machine is, a container is
+// not.
+type Restorer interface {
+	Box
+	// Changes lists the paths at which the box differs from another one, in order: in what
+	// they are, permissions and content. Times do not count.
+	Changes(from Box) []Change
+	// Restore makes what is at each path what it is in another box, and removes it if there
+	// is nothing. What is in a folder that both have stays.
+	Restore(from Box, paths ...string) error
+}
+
+// Change is a path at which two boxes differ.
+type Change struct {
+	Path    string
+	Was, Is bool // whether there is something in the other box, and in this one
+}
+
 // File is a file, folder or link of a box.
 type File struct {
 	Path string // absolute
@@ -50,9 +68,11 @@ type Command struct {
 	Env  []string // NAME=value, and nothing else
 	Dir  string   // absolute
 	User string   // name or number; empty for root. A machine has no other user
-	// Timeout stops the command in a container; 0 never does. A machine counts fuel instead,
-	// so that where a command is stopped is a function of the command.
+	// Timeout stops the command in a container; 0 never does. Fuel stops it on a machine, in
+	// the units of the sandbox, about one per instruction: where it is stopped is a function
+	// of the command. 0 is the machine's limit.
 	Timeout time.Duration
+	Fuel    uint64
 }
 
 // Result is how a command ended, and what it wrote until then.

@@ -34,6 +34,7 @@ type slot struct {
 	// anchor is a digest of all that was done and answered, so equal ones are equal states.
 	anchor string
 	over   bool
+	flags  int // red flags so far
 }
 
 // state is what a snapshot has: an episode is a function of it.
@@ -179,6 +180,7 @@ func (e *environment) step(ctx context.Context, s *slot, action string, t *turn)
 	for _, c := range calls {
 		e.call(ctx, s, c, t)
 	}
+	last = last || s.scene.Spent()
 	switch {
 	case done && said == "" || !done && len(calls) == 0:
 		t.reply.Flags[t.slot] |= env.InvalidAction
@@ -233,6 +235,10 @@ func (e *environment) judge(ctx context.Context, s *slot, t *turn, truncated boo
 	if err != nil {
 		return err
 	}
+	s.flags += len(v.Flags)
+	if len(v.Flags) > 0 {
+		t.json(env.EventInfo, "red_flags", v.Flags)
+	}
 	if v.Failure != nil {
 		return v.Failure
 	}
@@ -265,6 +271,7 @@ func (e *environment) end(s *slot, v trial.Verdict, t *turn, truncated bool) err
 	for _, name := range slices.Sorted(maps.Keys(total)) {
 		t.json(env.EventMetric, "verifier_"+name, total[name])
 	}
+	t.json(env.EventMetric, "env_red_flags", s.flags)
 	t.json(env.EventMetric, "env_fuel", s.scene.Fuel+v.Fuel)
 	return nil
 }

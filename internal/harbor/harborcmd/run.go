@@ -61,6 +61,7 @@ type outcome struct {
 	Agent   string             `json:"agent"`
 	Rewards map[string]float64 `json:"rewards"`
 	Failure *trial.Failure     `json:"failure,omitempty"`
+	Flags   []trial.Flag       `json:"red_flags,omitempty"`
 	Fuel    uint64             `json:"fuel"`
 	Digest  string             `json:"digest"`
 	Trial   string             `json:"trial,omitempty"`
@@ -89,7 +90,15 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	for _, r := range all {
 		table.Add(r.Task, r.Agent, r.text(), fmt.Sprint(r.Fuel))
 	}
-	return table.Write(o.host.Stdout)
+	if err := table.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	for _, r := range all {
+		for _, f := range r.Flags {
+			fmt.Fprintf(o.host.Stdout, "%s: red flag: %s\n", terminal.Printable(r.Task), terminal.Printable(f.String()))
+		}
+	}
+	return nil
 }
 
 func (r outcome) text() string {
@@ -184,7 +193,7 @@ func examined(dir string, v *image.Inventory) (*task.Task, []image.Need, error) 
 }
 
 func outcomeOf(t *task.Task, r *trial.Result) outcome {
-	return outcome{Task: t.Name, Agent: r.Agent, Rewards: r.Rewards, Failure: r.Failure, Fuel: r.Fuel, Digest: r.Digest}
+	return outcome{Task: t.Name, Agent: r.Agent, Rewards: r.Rewards, Failure: r.Failure, Flags: r.Flags, Fuel: r.Fuel, Digest: r.Digest}
 }
 
 func (o *runOptions) trial(ctx context.Context, p *trial.Prepared) (outcome, error) {

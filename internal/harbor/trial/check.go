@@ -126,6 +126,9 @@ func (c *Checker) agent(ctx context.Context, p *Prepared, agent string, r *Repor
 		return nil, err
 	}
 	r.Fuel = max(r.Fuel, first.Fuel)
+	for _, f := range first.Flags {
+		r.Notes = append(r.Notes, agent+": "+f.String())
+	}
 	if first.Digest != again.Digest || first.Fuel != again.Fuel {
 		r.Same = false
 		r.problem("%s differs when it runs again: %s", agent, difference(first, again))

@@ -96,7 +96,7 @@ func (r *Result) document(dir string, t *task.Task) document {
 			"task": map[string]any{"path": t.Dir}, "trial_name": filepath.Base(abs), "trials_dir": filepath.Dir(dir), "timeout_multiplier": 1.0,
 			"agent": map[string]any{"name": r.Agent}, "environment": map[string]any{"type": "merit"}, "verifier": map[string]any{"disable": false},
 		},
-		AgentInfo: map[string]any{"name": r.Agent, "version": "1.0.0", "model_info": nil}, AgentResult: map[string]any{},
+		AgentInfo: map[string]any{"name": r.Agent, "version": "1.0.0", "model_info": nil}, AgentResult: r.agentResult(),
 		Started: r.Began, Finished: r.Ended, Execution: timing{r.Began, r.Acted}, Verification: timing{r.Acted, r.Ended},
 	}
 	if len(r.Steps) > 1 || len(r.Steps) == 1 && r.Steps[0].Name != "" {
@@ -108,6 +108,14 @@ func (r *Result) document(dir string, t *task.Task) document {
 		d.Exception = &exception{r.Failure.Name, r.Failure.Reason, r.Failure.Error(), r.Ended}
 	}
 	return d
+}
+
+// agentResult is Harbor's context of an agent, with the red flags.
+func (r *Result) agentResult() map[string]any {
+	if len(r.Flags) == 0 {
+		return map[string]any{}
+	}
+	return map[string]any{"metadata": map[string]any{"red_flags": r.Flags}}
 }
 
 // write writes what the agent and the verifier of a step printed and left.

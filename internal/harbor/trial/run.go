@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type Step struct {
 	Name    string             `json:"name,omitempty"`
 	Rewards map[string]float64 `json:"rewards,omitempty"`
 	Failure *Failure           `json:"failure,omitempty"`
+	Flags   []Flag             `json:"red_flags,omitempty"`
 	Agent   []byte             `json:"-"` // what the agent printed
 	Verdict Verdict            `json:"-"`
 }
@@ -32,6 +34,8 @@ type Result struct {
 	Failure *Failure
 	Steps   []Step
 	Fuel    uint64
+	// Flags are what the agent changed that its verifier relies on, of all steps.
+	Flags []Flag
 	// Digest covers everything that the agent and the verifier printed and wrote.
 	Digest string
 	// When the trial began, the agent ended, and the verifier ended; for people.
@@ -84,13 +88,13 @@ func (s *Scene) attempt(ctx context.Context, agent string, acted func()) (step S
 		return step, ctx.Err()
 	}
 	step.Verdict, err = s.Verify(ctx)
-	step.Rewards, step.Failure = step.Verdict.Rewards, step.Verdict.Failure
+	step.Rewards, step.Failure, step.Flags = step.Verdict.Rewards, step.Verdict.Failure, step.Verdict.Flags
 	return step, err
 }
 
 // sum adds everything that the agent and the verifier printed and wrote to a digest.
 func (s *Step) sum(w io.Writer) {
-	fmt.Fprintf(w, "%q %q %q %q %v %v\n", s.Name, s.Agent, s.Verdict.Output, s.Verdict.Errors, s.Rewards, s.Failure)
+	fmt.Fprintf(w, "%q %q %q %q %v %v %q\n", s.Name, s.Agent, s.Verdict.Output, s.Verdict.Errors, s.Rewards, s.Failure, s.Flags)
 	for _, f := range s.Verdict.Files {
 		fmt.Fprintf(w, "%q %o %q\n", f.Path, f.Mode, f.Data)
 	}
@@ -110,6 +114,11 @@ func (r *Result) finish(s *Scene, digest string, ended time.Time) {
 	for _, step := range r.Steps {
 		if step.Failure != nil && r.Failure == nil {
 			r.Failure = step.Failure
+		}
+		for _, f := range step.Flags {
+			if !slices.Contains(r.Flags, f) {
+				r.Flags = append(r.Flags, f)
+			}
 		}
 	}
 	if r.Failure == nil {

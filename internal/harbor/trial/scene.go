@@ -4,6 +4,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -26,6 +27,7 @@ type Prepared struct {
 	Task     *task.Task
 	image    *image.Image
 	verifier *image.Image // nil unless it has a separate environment
+	guard    guard
 	forking  sync.Mutex
 }
 
@@ -38,9 +40,17 @@ func (p *Prepared) fork(ctx context.Context, i *image.Image) (box.Box, error) {
 
 // Prepare builds the environment of a task on a machine.
 func Prepare(ctx context.Context, m box.Maker, t *task.Task) (p *Prepared, err error) {
-	return PrepareWith(ctx, t, func(ctx context.Context, t *task.Task, verifier bool) (*image.Image, error) {
+	p, err = PrepareWith(ctx, t, func(ctx context.Context, t *task.Task, verifier bool) (*image.Image, error) {
 		return image.Build(ctx, m, t, verifier)
 	})
+	if err != nil {
+		return nil, err
+	}
+	if p.guard, err = guarded(ctx, m, p.image); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // PrepareWith builds the environment of a task with build, and that of a separate verifier.
@@ -88,6 +98,8 @@ type Scene struct {
 	box      box.Box
 	stage    int
 	steps    []map[string]float64 // rewards of the steps so far
+	guard    guard
+	spent    uint64 // by the agent at this stage
 	Fuel     uint64
 }
 
@@ -97,7 +109,7 @@ func (p *Prepared) Begin(ctx context.Context) (*Scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scene{prepared: p, box: b}
+	s := &Scene{prepared: p, box: b, guard: p.guard}
 	err = b.Write(folder(agentLogs), folder(verifyLogs), folder(logs+"/artifacts"))
 	if err == nil {
 		err = s.enter(ctx)
@@ -126,8 +138,8 @@ func (s *Scene) enter(ctx context.Context) error {
 			return err
 		}
 		if slices.ContainsFunc(files, func(f box.File) bool { return f.Path == "setup.sh" }) {
-			if r := s.Run(ctx, "bash setup.sh"); r.Err != nil || r.Status != 0 {
-				return &Failure{AgentFailed, fmt.Sprintf("setup.sh of step %s ends with status %d: %s", stage.Name, r.Status, last(r.Errors))}
+			if err := s.setUp(ctx, stage); err != nil {
+				return err
 			}
 		}
 	}
@@ -135,17 +147,56 @@ func (s *Scene) enter(ctx context.Context) error {
 		if h == nil {
 			continue
 		}
-		if r := s.Run(ctx, h.Command); r.Err != nil || r.Status != 0 {
+		if r := s.run(ctx, h.Command, 0); r.Err != nil || r.Status != 0 {
 			return &Failure{Unhealthy, fmt.Sprintf("%s ends with status %d", h.Command, r.Status)}
 		}
 	}
 	return nil
 }
 
-// Run runs a command of the agent in the working directory.
+// setUp runs what prepares a step. What it changes is not the agent's doing.
+func (s *Scene) setUp(ctx context.Context, stage *task.Stage) error {
+	before, err := s.box.Fork(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = before.Close() }()
+	if r := s.run(ctx, "bash setup.sh", 0); r.Err != nil || r.Status != 0 {
+		return &Failure{AgentFailed, fmt.Sprintf("setup.sh of step %s ends with status %d: %s", stage.Name, r.Status, last(r.Errors))}
+	}
+	s.guard = s.guard.owning(s.box, before)
+	return nil
+}
+
+// Run runs a command of the agent in the working directory. What all commands of a stage use
+// counts towards the agent's time limit.
 func (s *Scene) Run(ctx context.Context, command string) box.Result {
+	if s.Spent() {
+		return box.Result{Err: errSpent}
+	}
+	most := uint64(commandFuel)
+	if limit := s.Current().Agent.Timeout; limit != nil {
+		most = min(most, fuel(*limit)-s.spent)
+	}
+	r := s.run(ctx, command, most)
+	s.spent += r.Fuel
+	return r
+}
+
+var errSpent = errors.New("the time of the agent is up")
+
+// Spent reports whether the agent has used up its time limit.
+func (s *Scene) Spent() bool {
+	limit := s.Current().Agent.Timeout
+	return limit != nil && s.spent >= fuel(*limit)
+}
+
+// run runs a command in the working directory.
+func (s *Scene) run(ctx context.Context, command string, most uint64) box.Result {
 	p := s.prepared
-	r := s.box.Run(ctx, box.Command{Args: []string{"bash", "-c", command}, Env: p.image.Env, Dir: p.image.Dir, User: userOf(s.Current().Agent.User, p.image.User)})
+	r := s.box.Run(ctx, box.Command{
+		Args: []string{"bash", "-c", command}, Env: p.image.Env, Dir: p.image.Dir, User: userOf(s.Current().Agent.User, p.image.User), Fuel: most,
+	})
 	s.Fuel += r.Fuel
 	return r
 }
@@ -170,6 +221,7 @@ func (s *Scene) Solve(ctx context.Context) (output []byte, failed *Failure) {
 	r := s.box.Run(ctx, box.Command{
 		Args: []string{"bash", "-c", "exec 2>&1; exec bash /solution/solve.sh"}, Env: append(slices.Clone(p.image.Env), environ(p.Task.Config.Solution.Env)...),
 		Dir: p.image.Dir, User: userOf(stage.Agent.User, p.image.User), Timeout: seconds(stage.Agent.Timeout, 0),
+		Fuel: fuel(orElse(stage.Agent.Timeout, defaultLimit)),
 	})
 	s.Fuel += r.Fuel
 	switch {
@@ -181,14 +233,31 @@ func (s *Scene) Solve(ctx context.Context) (output []byte, failed *Failure) {
 	return r.Output, nil
 }
 
-// defaultVerifier is the time limit of a verifier that sets none, in seconds.
-const defaultVerifier = 600
+const (
+	// defaultLimit is the time limit of a verifier or a solution that sets none, in seconds.
+	defaultLimit = 600
+	// fuelPerSecond is what a second of a time limit is on a machine, which counts fuel: about
+	// what a core executes in a second.
+	fuelPerSecond = 2_000_000_000
+	// commandFuel is what one command of an agent may use, so that an endless loop does not
+	// take all of its time.
+	commandFuel = 100_000_000_000
+)
 
 func seconds(limit *float64, otherwise float64) time.Duration {
+	return time.Duration(orElse(limit, otherwise) * float64(time.Second))
+}
+
+// fuel is a time limit in seconds as fuel, at least one unit: 0 is no limit.
+func fuel(seconds float64) uint64 {
+	return uint64(max(1, min(seconds*fuelPerSecond, 1<<62)))
+}
+
+func orElse(limit *float64, otherwise float64) float64 {
 	if limit != nil {
-		otherwise = *limit
+		return *limit
 	}
-	return time.Duration(otherwise * float64(time.Second))
+	return otherwise
 }
 
 var template = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-.*)?\}$`)
@@ -213,6 +282,7 @@ type Verdict struct {
 	Output  []byte   // of test.sh
 	Errors  []byte
 	Files   []box.File // that it left in its logs, with their paths in the box
+	Flags   []Flag     // what the agent changed that the verifier relies on
 	Fuel    uint64
 }
 
@@ -220,11 +290,11 @@ type Verdict struct {
 // unchanged.
 func (s *Scene) Verify(ctx context.Context) (Verdict, error) {
 	for _, c := range s.Current().Verifier.Collect {
-		if r := s.Run(ctx, c.Command); r.Err != nil {
+		if r := s.run(ctx, c.Command, 0); r.Err != nil {
 			return Verdict{}, fmt.Errorf("the command %q of [[verifier.collect]] did not end: %w", c.Command, r.Err)
 		}
 	}
-	b, im, err := s.court(ctx)
+	b, im, flags, err := s.court(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -232,12 +302,16 @@ func (s *Scene) Verify(ctx context.Context) (Verdict, error) {
 	stage := s.Current()
 	r := b.Run(ctx, box.Command{
 		Args: []string{"bash", "/tests/test.sh"}, Env: append(slices.Clone(im.Env), environ(stage.Verifier.Env)...),
-		Dir: im.Dir, User: userOf(stage.Verifier.User, im.User), Timeout: seconds(stage.Verifier.Timeout, defaultVerifier),
+		Dir: im.Dir, User: userOf(stage.Verifier.User, im.User), Timeout: seconds(stage.Verifier.Timeout, defaultLimit),
+		Fuel: fuel(orElse(stage.Verifier.Timeout, defaultLimit)),
 	})
 	if err := ctx.Err(); err != nil {
 		return Verdict{}, err
 	}
-	v := Verdict{Output: r.Output, Errors: r.Errors, Fuel: r.Fuel}
+	if errors.Is(r.Err, box.Infrastructure) || errors.Is(r.Err, box.TimedOut) { // of this computer, not of the task
+		return Verdict{}, r.Err
+	}
+	v := Verdict{Output: r.Output, Errors: r.Errors, Fuel: r.Fuel, Flags: flags}
 	if v.Files, err = b.Files(verifyLogs); err != nil {
 		return v, err
 	}
@@ -249,8 +323,9 @@ func (s *Scene) Verify(ctx context.Context) (Verdict, error) {
 	return v, nil
 }
 
-// court makes the box of the verifier: what the agent left, and the tests.
-func (s *Scene) court(ctx context.Context) (b box.Box, im *image.Image, err error) {
+// court makes the box of the verifier: what the agent left without its changes of the system,
+// and the tests.
+func (s *Scene) court(ctx context.Context) (b box.Box, im *image.Image, flags []Flag, err error) {
 	stage, p := s.Current(), s.prepared
 	im = p.image
 	if stage.Verifier.Separate() {
@@ -260,17 +335,28 @@ func (s *Scene) court(ctx context.Context) (b box.Box, im *image.Image, err erro
 		b, err = s.box.Fork(ctx)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if err = s.furnish(b, stage); err != nil {
+	if !stage.Verifier.Separate() {
+		flags, err = s.guard.clean(b, stage.Tests(p.Task))
+	}
+	if err == nil {
+		err = s.furnish(b, stage)
+	}
+	if err != nil {
 		_ = b.Close()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return b, im, nil
+	return b, im, flags, nil
 }
 
 // furnish removes what an agent may have put where the tests and the reward are, and adds them.
 func (s *Scene) furnish(b box.Box, stage *task.Stage) error {
+	if there, err := b.Files(logs); err != nil || len(there) > 0 && !there[0].Mode.IsDir() {
+		if err = errors.Join(err, b.Remove(logs)); err != nil { // a link or a file in its place
+			return err
+		}
+	}
 	for _, old := range []string{"/tests", verifyLogs} {
 		if err := b.Remove(old); err != nil {
 			return err
@@ -317,6 +403,7 @@ func (s *Scene) Advance(ctx context.Context, v Verdict) (more bool, err error) {
 		return false, nil
 	}
 	s.stage++
+	s.spent = 0
 	return true, s.enter(ctx)
 }
 

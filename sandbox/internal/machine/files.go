@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	_ box.Box   = (*Machine)(nil)
-	_ box.Maker = (*Userland)(nil)
+	_ box.Restorer = (*Machine)(nil)
+	_ box.Maker    = (*Userland)(nil)
 )
 
 // reasons are the errors of package fs and of the system for those of a disk.
@@ -175,4 +175,48 @@ func (m *Machine) collect(files []box.File, name string, node uint32) []box.File
 		}
 	}
 	return append(files, f)
+}
+
+// Changes implements box.Restorer. The other box is a machine.
+func (m *Machine) Changes(from box.Box) (all []box.Change) {
+	m.disk.Compare(from.(*Machine).disk, func(name string, was, is bool) {
+		all = append(all, box.Change{Path: name, Was: was, Is: is})
+	})
+	return all
+}
+
+// Restore implements box.Restorer. The other box is a machine. The error is a *fs.PathError.
+func (m *Machine) Restore(from box.Box, paths ...string) error {
+	for _, name := range paths {
+		if err := m.restore(from.(*Machine).disk, path.Clean("/"+name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Machine) restore(d *disk.Disk, name string) error {
+	was, errno := d.Lookup(disk.Root, name, false)
+	if errno != disk.OK || was.Node == disk.None {
+		return m.Remove(name)
+	}
+	info := d.Stat(was.Node)
+	if err := m.folders(path.Dir(name)); err != nil {
+		return err
+	}
+	at, errno := m.disk.Lookup(disk.Root, name, false)
+	if errno == disk.OK && at.Node != disk.None {
+		if info.Kind == disk.Folder && m.disk.Stat(at.Node).Kind == disk.Folder {
+			m.disk.Chmod(at.Node, info.Mode)
+			return nil
+		}
+		if err := m.clear(at); err != nil {
+			return err
+		}
+		at.Node = disk.None
+	}
+	if errno == disk.OK {
+		errno = m.disk.Copy(at, d, was.Node)
+	}
+	return failure("restore", name, errno)
 }

@@ -121,7 +121,7 @@ func (u *Userland) start(ctx context.Context, e *engine.Engine) error {
 	if stop != nil {
 		return stop
 	}
-	r := (&Machine{u, empty}).run(ctx, request{List: true})
+	r := (&Machine{u, empty}).run(ctx, request{List: true}, 0)
 	u.names = strings.Fields(string(r.Output))
 	return r.Err
 }
@@ -158,7 +158,7 @@ var ErrOutput = errors.New("the command wrote more than the limit of its output"
 
 // Run implements box.Box. The user is root, whatever the command says: a machine has no other.
 func (m *Machine) Run(ctx context.Context, c box.Command) box.Result {
-	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir})
+	return m.run(ctx, request{Args: c.Args, Env: c.Env, Dir: c.Dir}, c.Fuel)
 }
 
 // request is what the userland and CPython read.
@@ -173,7 +173,7 @@ type request struct {
 	List bool     `json:"list,omitempty"`
 }
 
-func (m *Machine) run(ctx context.Context, q request) box.Result {
+func (m *Machine) run(ctx context.Context, q request, most uint64) box.Result {
 	u := m.userland
 	i, err := u.get(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (m *Machine) run(ctx context.Context, q request) box.Result {
 	out, errs := &sink{most: u.limits.Output}, &sink{most: u.limits.Output}
 	p := m.process(ctx, i, q, [3]*engine.Open{engine.OpenStream(&source{}), engine.OpenStream(out), engine.OpenStream(errs)}, 0)
 	p.from = &u.pool
-	i.Begin(ctx, u.budget())
+	i.Begin(ctx, u.budget(most))
 	status, stop := u.run(i)
 	used, late := i.End()
 	if late != nil {

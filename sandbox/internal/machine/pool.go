@@ -2,11 +2,14 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
@@ -35,9 +38,7 @@ func (p *pool) boot(ctx context.Context, e *engine.Engine, files [32]byte, t *en
 		return nil, err
 	}
 	i.Attach(t)
-	b := p.budget()
-	b.Fuel = startFuel
-	i.Begin(ctx, b)
+	i.Begin(ctx, p.budget(startFuel))
 	_, stop = i.Call(i.Func(function))
 	if _, late := i.End(); late != nil {
 		stop = late
@@ -73,8 +74,12 @@ func parseKept(data []byte) (*engine.State, []byte) {
 	return state, bytes.Clone(data[4 : 4+n])
 }
 
-func (p *pool) budget() engine.Budget {
-	return engine.Budget{Fuel: p.limits.Fuel, Depth: p.depth, Wall: p.limits.Wall}
+// budget is that of a command with so much fuel; 0 is the limit of the machine. One that may use
+// more of it may also take longer.
+func (p *pool) budget(most uint64) engine.Budget {
+	most = cmp.Or(most, p.limits.Fuel)
+	wall := p.limits.Wall * time.Duration(max(1, most/p.limits.Fuel))
+	return engine.Budget{Fuel: min(most, math.MaxInt64), Depth: p.depth, Wall: wall}
 }
 
 // close frees the program; nothing may run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
@@ -130,7 +131,7 @@ func (p *process) turn(c *process) (e event) {
 	if c.began {
 		nest = p.instance.Again
 	}
-	_, stop := nest(c.instance, engine.Budget{Fuel: p.machine.userland.limits.Fuel, Depth: c.from.depth}, run)
+	_, stop := nest(c.instance, engine.Budget{Fuel: math.MaxInt64, Depth: c.from.depth}, run)
 	if e.open != nil {
 		return e
 	}

@@ -343,3 +343,45 @@ func linux(t *testing.T, root string) (list []string) {
 	}))
 	return list
 }
+
+// Promise: a comparison lists what differs, in order, with everything in a folder that only one
+// disk has; what was written again as it was, and times, do not count. A copy makes them equal.
+func TestCompare(t *testing.T) {
+	d := New(roomy, 0, 1)
+	for _, name := range []string{"/a", "/gone", "/z"} {
+		write(t, d, name, "text")
+	}
+	for _, name := range []string{"/dir", "/dir/in", "/kept"} {
+		_, errno := d.Make(place(t, d, name), Folder, 0o755, "")
+		require.Equal(t, OK, errno)
+	}
+	_, errno := d.Make(place(t, d, "/null"), Device, 0o666, "null")
+	require.Equal(t, OK, errno)
+	f := d.Fork()
+	differences := func() (all []string) {
+		f.Compare(d, func(path string, was, is bool) { all = append(all, fmt.Sprint(path, " ", was, " ", is)) })
+		return all
+	}
+	require.Empty(t, differences())
+	write(t, f, "/a", "text")
+	f.Touch(place(t, f, "/a").Node, 7)
+	require.Empty(t, differences())
+	f.Chmod(place(t, f, "/a").Node, 0o600)
+	require.Equal(t, OK, f.Unlink(place(t, f, "/gone")))
+	require.Equal(t, OK, f.RemoveFolder(place(t, f, "/dir/in")))
+	require.Equal(t, OK, f.RemoveFolder(place(t, f, "/dir")))
+	write(t, f, "/dir", "a file now")
+	require.Equal(t, OK, f.Unlink(place(t, f, "/null")))
+	_, errno = f.Make(place(t, f, "/null"), Link, 0o777, "a")
+	require.Equal(t, OK, errno)
+	write(t, f, "/kept/new", "")
+	require.Equal(t, []string{"/a true true", "/dir true true", "/dir/in true false", "/gone true false", "/kept/new false true", "/null true true"}, differences())
+	for _, name := range []string{"/a", "/dir", "/null", "/kept/new"} {
+		require.Equal(t, OK, f.Unlink(place(t, f, name)))
+	}
+	for _, name := range []string{"/a", "/dir", "/dir/in", "/gone", "/null"} {
+		require.Equal(t, OK, f.Copy(place(t, f, name), d, place(t, d, name).Node))
+	}
+	require.Empty(t, differences())
+	require.Equal(t, "text", read(t, f, "/gone"))
+}
