@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -56,12 +57,7 @@ func (p *packing) reward(r *merit.Reward) error {
 	}
 	rest.EachPath(func(path string) string {
 		name, err := p.add(path)
-		for file, m := range p.files {
-			if m.link != "" && strings.HasPrefix(file, name+"/") {
-				err = &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "the reward's folder contains a symbolic link", Hint: "copy the target of the link into the folder"}
-			}
-		}
-		errs = append(errs, err)
+		errs = append(errs, err, p.linkless(path, name, "the reward's folder"))
 		return name
 	})
 	if script != "" {
@@ -74,6 +70,23 @@ func (p *packing) reward(r *merit.Reward) error {
 		r.Otherwise = &next
 	}
 	return errors.Join(errs...)
+}
+
+// linkless returns an error if what was packed of a path under a name contains a link: a worker
+// reads no file that is not the job's.
+func (p *packing) linkless(at, name, whose string) error {
+	for file, m := range p.files {
+		if m.link != "" && strings.HasPrefix(file, name+"/") {
+			return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: at, What: whose + " contains a symbolic link", Hint: "copy the target of the link into the folder"}
+		}
+	}
+	return nil
+}
+
+// tasks packs a folder of Harbor tasks.
+func (p *packing) tasks(at string) (string, error) {
+	name, err := p.folder(at, ".git")
+	return name, errors.Join(err, p.linkless(at, name, "the folder of tasks"))
 }
 
 // module packs the files that the digest of a reward covers, and returns the reward's name in
@@ -134,7 +147,10 @@ func (p *packing) plugin(at string) (string, error) {
 
 // add packs a file, or a folder with everything that a plug-in's digest covers: all but
 // Python's compiled files, .git and runs.
-func (p *packing) add(at string) (string, error) {
+func (p *packing) add(at string) (string, error) { return p.folder(at, ".git", "runs") }
+
+// folder packs a file, or a folder without Python's compiled files and some of the folders in it.
+func (p *packing) folder(at string, without ...string) (string, error) {
 	abs, err := filepath.Abs(at)
 	if err != nil {
 		return "", err
@@ -153,7 +169,7 @@ func (p *packing) add(at string) (string, error) {
 		}
 		first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
 		switch base := filepath.Base(name); {
-		case d.IsDir() && (first == ".git" || first == "runs" || base == "__pycache__"):
+		case d.IsDir() && (slices.Contains(without, first) || base == "__pycache__"):
 			return filepath.SkipDir
 		case d.IsDir():
 			return nil

@@ -143,6 +143,10 @@ func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 		plugin(environments[0], &cfg.Environment.Plugin, &cfg.Environment.Options)
 		cfg.Environment.Module = ""
 	}
+	if cfg.Environment.Harbor != "" {
+		cfg.Environment.Harbor, err = p.tasks(cfg.Environment.Harbor)
+		errs = append(errs, err)
+	}
 	plugin(policy, &cfg.Policy.Plugin, &cfg.Policy.Options)
 	return &cfg, errors.Join(errs...)
 }

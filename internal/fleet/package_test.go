@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -163,6 +164,45 @@ func TestPackageOfRubric(t *testing.T) {
 	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Grants{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
+}
+
+// Promise: the folder of an environment of Harbor tasks is sent, and opens as the same
+// tasks. Links in it are refused, and so is a job whose tasks are the worker's files.
+func TestPackageOfTasks(t *testing.T) {
+	testneeds.Slow(t, "starts CPython and the userland")
+	testneeds.File(t, "run: make interpreter", interpreter.Python().Userland().Path(interpreter.Folder()))
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"train.yaml":        "environment: {harbor: tasks, slots: 1}\nrewards: [{environment: true}]\n",
+		"tasks/a/task.toml": "", "tasks/a/instruction.md": "Do it.", "tasks/a/tests/test.sh": "true", "tasks/a/environment/Dockerfile": "FROM debian\nCOPY runs /runs\n",
+		"tasks/a/environment/runs/x": "x", "tasks/.git/config": "no part of it",
+	} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "tasks/a/empty"), 0o755))
+	b, files := pack(t, dir)
+	require.Contains(t, files, "files/1/tasks/a/environment/runs/x")
+	require.NotContains(t, files, "files/1/tasks/.git/config")
+	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Grants{})
+	require.NoError(t, err)
+	e, err := s.OpenEnv(t.Context(), "train", 0)
+	require.NoError(t, err)
+	require.Equal(t, "harbor", e.Spec().Name)
+	require.NoError(t, e.Close())
+	require.NoError(t, s.Close())
+
+	text := strings.Replace(files["config.yaml"], "files/1/tasks", filepath.Join(dir, "tasks"), 1)
+	headers := []tar.Header{{Name: "config.yaml", Typeflag: tar.TypeReg, Size: int64(len(text))}, {Name: "made-of.json", Typeflag: tar.TypeReg}}
+	_, err = fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers, text)), t.TempDir(), fleet.Grants{})
+	require.ErrorContains(t, err, "its tasks are")
+	require.ErrorContains(t, err, "which is not one of its files")
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "tasks/a/environment/link")))
+	cfg, err := merit.LoadConfig(filepath.Join(dir, "train.yaml"))
+	require.NoError(t, err)
+	_, err = fleet.Pack(open(t, cfg))
+	require.ErrorContains(t, err, "the folder of tasks contains a symbolic link")
 }
 
 // Promise: a folder that is too large for workers is refused before it is read.

@@ -57,27 +57,31 @@ type Grants struct {
 }
 
 // confine limits the configuration of a job in dir to what a worker allows to anyone who may
-// send jobs. Its rewards may read only files of the job, links included; Merit's folders are
+// send jobs. Its rewards and tasks may read only files of the job, links included; Merit's folders are
 // the worker's own; and the job gets only the allowed variables. Merit does not limit what a
 // plug-in reads, which is why plug-ins have a list of allowed digests.
 func confine(cfg *merit.Config, dir string, links []string, grants Grants) error {
 	cfg.Sandbox.CacheDir, cfg.Sandbox.InterpreterDir = "", ""
 	var errs []error
+	whose := "its rewards read"
 	own := func(path string) string {
 		name, err := filepath.Rel(dir, path)
 		parts := strings.Split(filepath.ToSlash(name), "/")
 		if err != nil || len(parts) < 3 || parts[0] != "files" {
-			errs = append(errs, fmt.Errorf("its rewards read %.200q, which is not one of its files", path))
+			errs = append(errs, fmt.Errorf("%s %.200q, which is not one of its files", whose, path))
 			return path
 		}
 		root := strings.Join(parts[:2], "/") + "/"
 		if i := slices.IndexFunc(links, func(link string) bool { return strings.HasPrefix(link+"/", root) }); i >= 0 {
-			errs = append(errs, fmt.Errorf("its rewards read the link %.200q", links[i]))
+			errs = append(errs, fmt.Errorf("%s the link %.200q", whose, links[i]))
 		}
 		return path
 	}
 	for _, r := range cfg.Rewards {
 		r.EachPath(own)
+	}
+	if whose = "its tasks are"; cfg.Environment.Harbor != "" {
+		own(cfg.Environment.Harbor)
 	}
 	if len(errs) > 0 {
 		return refusedJob(errors.Join(errs...), "check who sent it: Merit does not pack such jobs")

@@ -224,7 +224,7 @@ func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.En
 // policy or a scorer. Workers on other machines cannot run such a session.
 func (s *Session) Sendable() error {
 	switch scorers := s.options.scorers; {
-	case s.Plugin.Path == "" && s.parts == nil && s.options.open != nil:
+	case s.Plugin.Path == "" && s.parts == nil && s.harbor == nil && s.options.open != nil:
 		return unsendable("the environment " + s.Plugin.Name)
 	case s.options.policy != nil:
 		return unsendable("the policy")

@@ -228,12 +228,23 @@ func cut(text string, most int) string {
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", text[:half], len(text)-2*half, text[len(text)-half:])
 }
 
+type observer struct{}
+
+// Observed returns a context whose environments of this process tell see each verdict, before it ends an episode
+// or a step. Episodes that are played at one time call it at one time.
+func Observed(ctx context.Context, see func(trial.Step)) context.Context {
+	return context.WithValue(ctx, observer{}, see)
+}
+
 // judge runs the verifier, and ends the episode unless the task has another step. A verifier
 // without a reward fails the episode: it is not worth 0.
 func (e *environment) judge(ctx context.Context, s *slot, t *turn, truncated bool) error {
 	v, err := s.scene.Verify(ctx)
 	if err != nil {
 		return err
+	}
+	if see, ok := ctx.Value(observer{}).(func(trial.Step)); ok {
+		see(trial.Step{Name: s.scene.Current().Name, Rewards: v.Rewards, Failure: v.Failure, Flags: v.Flags, Verdict: v})
 	}
 	s.flags += len(v.Flags)
 	if len(v.Flags) > 0 {

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/merit-rl/merit/core/env"
@@ -69,6 +70,7 @@ type World struct {
 // entry is a task and its image.
 type entry struct {
 	*task.Task
+	split    string // that of its subfolder, if it is in one
 	once     sync.Once
 	prepared *trial.Prepared
 	err      error
@@ -76,7 +78,7 @@ type entry struct {
 
 // Load reads the tasks in a folder, or the task that it is, and checks that each runs.
 func Load(ctx context.Context, m box.Maker, dir string, o Options) (*World, error) {
-	dirs, err := findAll(dir)
+	dirs, splits, err := findAll(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,7 @@ func Load(ctx context.Context, m box.Maker, dir string, o Options) (*World, erro
 	}
 	w := &World{maker: m, options: o, Skipped: map[string][]image.Need{}}
 	var problems []error
-	for _, d := range dirs {
+	for i, d := range dirs {
 		t, err := task.Load(d)
 		if err == nil {
 			var e *image.Examined
@@ -99,7 +101,7 @@ func Load(ctx context.Context, m box.Maker, dir string, o Options) (*World, erro
 		if err != nil {
 			problems = append(problems, err)
 		} else if len(w.Skipped[d]) == 0 {
-			w.tasks = append(w.tasks, &entry{Task: t})
+			w.tasks = append(w.tasks, &entry{Task: t, split: splits[i]})
 		}
 	}
 	if len(problems) == 0 && len(w.tasks) == 0 {
@@ -126,20 +128,22 @@ func Refused(dir string, needs []image.Need) error {
 // folders are those by which a folder of tasks assigns its splits itself.
 var folders = []string{"train", "validation", "test"}
 
-func findAll(dir string) (all []string, err error) {
+// findAll returns the folders of tasks in a folder, with the split of each; "" if none is assigned.
+func findAll(dir string) (all, splits []string, err error) {
 	for _, f := range folders {
 		if _, err := os.Stat(filepath.Join(dir, f)); err == nil {
 			found, err := task.Find(filepath.Join(dir, f))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			all = append(all, found...)
+			all, splits = append(all, found...), append(splits, slices.Repeat([]string{f}, len(found))...)
 		}
 	}
-	if all != nil {
-		return all, nil
+	if all == nil {
+		all, err = task.Find(dir)
+		splits = make([]string, len(all))
 	}
-	return task.Find(dir)
+	return all, splits, err
 }
 
 // fewest is from how many tasks on a folder is split by Merit.
@@ -150,13 +154,9 @@ const fewest = 10
 // tasks are all in each split.
 func (w *World) of(split string) (tasks []*entry) {
 	for _, t := range w.tasks {
-		parent := filepath.Base(filepath.Dir(t.Dir))
-		assigned := parent == "train" || parent == "validation" || parent == "test"
-		switch {
-		case assigned && parent != split, !assigned && len(w.tasks) >= fewest && drawn(t.Name) != split:
-			continue
+		if t.split == split || t.split == "" && (len(w.tasks) < fewest || drawn(t.Name) == split) {
+			tasks = append(tasks, t)
 		}
-		tasks = append(tasks, t)
 	}
 	return tasks
 }

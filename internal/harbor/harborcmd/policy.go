@@ -2,9 +2,11 @@ package harborcmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +16,8 @@ import (
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/data/interchange"
+	"github.com/merit-rl/merit/internal/harbor/gym"
 	"github.com/merit-rl/merit/internal/harbor/task"
 	"github.com/merit-rl/merit/internal/harbor/trial"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
@@ -66,37 +70,55 @@ func (o *runOptions) episode(ctx context.Context, t *task.Task) (out outcome, er
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	r := &trial.Result{Agent: cfg.Policy.Plugin, Began: time.Now()}
-	var text bytes.Buffer
+	var episode *rl.Trajectory
+	ctx = gym.Observed(ctx, func(step trial.Step) { r.Steps, r.Acted = append(r.Steps, step), time.Now() })
 	_, err = s.Rollout(ctx, merit.RolloutOptions{}, func(tr *rl.Trajectory) error {
-		read(r, tr)
-		return console.WriteLine(&text, tr)
+		episode = tr
+		return nil
 	})
 	if err != nil {
 		return out, err
 	}
-	sum := sha256.Sum256(text.Bytes())
-	r.Digest, r.Acted, r.Ended = hex.EncodeToString(sum[:]), time.Now(), time.Now()
-	out = outcomeOf(t, r)
-	if o.Out == "" {
+	r.Acted, r.Ended = cmp.Or(r.Acted, time.Now()), time.Now()
+	line, err := json.Marshal(episode)
+	if err != nil {
+		return out, err
+	}
+	sum := sha256.Sum256(line)
+	r.Digest = hex.EncodeToString(sum[:])
+	read(r, episode)
+	if out = outcomeOf(t, r); o.Out == "" {
 		return out, nil
 	}
-	return o.kept(out, r, t, text.Bytes())
+	return o.kept(out, r, t, episode)
 }
 
-// kept writes the trial with the episode.
-func (o *runOptions) kept(out outcome, r *trial.Result, t *task.Task, episode []byte) (outcome, error) {
+// kept writes the trial with the episode: as Harbor's ATIF, and as Merit's commands read it.
+func (o *runOptions) kept(out outcome, r *trial.Result, t *task.Task, episode *rl.Trajectory) (outcome, error) {
 	out.Trial = filepath.Join(o.Out, t.Name+"__"+r.Digest[:7])
-	if err := os.MkdirAll(filepath.Join(out.Trial, "agent"), 0o755); err != nil {
-		return out, console.CannotWrite(err)
+	docs, err := interchange.WriteATIF(episode)
+	if err != nil {
+		return out, err
 	}
-	if err := os.WriteFile(filepath.Join(out.Trial, "agent", "episode.jsonl"), episode, 0o644); err != nil {
-		return out, console.CannotWrite(err)
+	var line bytes.Buffer
+	if err := console.WriteLine(&line, episode); err != nil {
+		return out, err
+	}
+	for _, d := range append(docs, interchange.Document{Path: "episode.jsonl", Text: line.Bytes()}) {
+		at := filepath.Join(out.Trial, "agent", filepath.FromSlash(cmp.Or(d.Path, "trajectory.json")))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			return out, console.CannotWrite(err)
+		}
+		if err := os.WriteFile(at, d.Text, 0o644); err != nil {
+			return out, console.CannotWrite(err)
+		}
 	}
 	return out, r.Write(out.Trial, t)
 }
 
 // read takes the rewards of an episode, or why it has none.
 func read(r *trial.Result, t *rl.Trajectory) {
+	r.Flags = trial.FlagsOf(r.Steps)
 	r.Fuel = uint64(t.Metrics["env_fuel"])
 	if t.StopReason == rl.StopError {
 		r.Failure = trial.FailureOf(t.Error)

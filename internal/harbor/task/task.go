@@ -92,7 +92,8 @@ func (t *Task) missing(name, what, hint string) error {
 
 // read reads all files, without following links out of the folder.
 func (t *Task) read() error {
-	sum, size := sha256.New(), int64(0)
+	size := int64(0)
+	var all []box.File
 	err := filepath.WalkDir(t.Dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -112,16 +113,34 @@ func (t *Task) read() error {
 			return fmt.Errorf("the files of the task have more than %d MiB", Most>>20)
 		}
 		f.Path = filepath.ToSlash(rel)
-		t.files[f.Path] = f
-		fmt.Fprintf(sum, "%q %o %d\n", f.Path, f.Mode, len(f.Data))
-		sum.Write(f.Data)
+		all = append(all, f)
 		return nil
 	})
 	if err != nil {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: t.Dir, What: "the task cannot be read", Err: err, Hint: "check the path"}
 	}
-	t.Digest = hex.EncodeToString(sum.Sum(nil))
+	t.keep(all)
 	return nil
+}
+
+// keep takes files, in the order of their paths, without empty folders, which git does not keep, and
+// digests them.
+func (t *Task) keep(all []box.File) {
+	next := ""
+	for i := len(all) - 1; i >= 0; i-- {
+		if f := all[i]; f.Mode.IsDir() && !strings.HasPrefix(next, f.Path+"/") {
+			all = slices.Delete(all, i, i+1)
+		} else {
+			next = f.Path
+		}
+	}
+	sum := sha256.New()
+	for _, f := range all {
+		t.files[f.Path] = f
+		fmt.Fprintf(sum, "%q %o %d\n", f.Path, f.Mode, len(f.Data))
+		sum.Write(f.Data)
+	}
+	t.Digest = hex.EncodeToString(sum.Sum(nil))
 }
 
 // readFile reads a file, folder or link. Modes are those that git keeps.

@@ -108,6 +108,18 @@ func (s *Scene) next(ctx context.Context, step Step) (bool, error) {
 	return s.Advance(ctx, step.Verdict)
 }
 
+// FlagsOf returns the red flags of steps, each once.
+func FlagsOf(steps []Step) (flags []Flag) {
+	for _, s := range steps {
+		for _, f := range s.Flags {
+			if !slices.Contains(flags, f) {
+				flags = append(flags, f)
+			}
+		}
+	}
+	return flags
+}
+
 // finish sets the rewards. A trial with a failed step has none.
 func (r *Result) finish(s *Scene, digest string, ended time.Time) {
 	r.Digest, r.Ended = digest, ended
@@ -115,12 +127,8 @@ func (r *Result) finish(s *Scene, digest string, ended time.Time) {
 		if step.Failure != nil && r.Failure == nil {
 			r.Failure = step.Failure
 		}
-		for _, f := range step.Flags {
-			if !slices.Contains(r.Flags, f) {
-				r.Flags = append(r.Flags, f)
-			}
-		}
 	}
+	r.Flags = FlagsOf(r.Steps)
 	if r.Failure == nil {
 		r.Rewards = s.Total()
 	}

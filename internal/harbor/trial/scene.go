@@ -248,7 +248,7 @@ func seconds(limit *float64, otherwise float64) time.Duration {
 	return time.Duration(orElse(limit, otherwise) * float64(time.Second))
 }
 
-// fuel is a time limit in seconds as fuel, at least one unit: 0 is no limit.
+// fuel is a time limit in seconds as fuel, at least one unit, because 0 means that there is none.
 func fuel(seconds float64) uint64 {
 	return uint64(max(1, min(seconds*fuelPerSecond, 1<<62)))
 }
