@@ -69,10 +69,10 @@ judge: build ## Let a local model write titles and a local judge rank them: minu
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 ##@ Publish
-# Seven CPU minutes and 1 GB in a temporary folder for Python, 20 CPU seconds for JavaScript;
+# Seven CPU minutes and 1 GB in a temporary folder for Python, 20 CPU seconds for JavaScript, 60 for the userland;
 # nothing if the pinned builds are installed.
 .PHONY: interpreter
-interpreter: ## Build and install Merit's own interpreters, of JavaScript and of Python with numpy and regex
+interpreter: ## Build and install Merit's own interpreters, of JavaScript and of Python with numpy, and the userland of machines
 	sandbox/interpreter/build/javascript/build.sh
 	sandbox/interpreter/build/build.sh
 	sandbox/userland/build.sh
@@ -143,10 +143,10 @@ runs/docs/bin/mkdocs: .ci/docs/requirements.txt
 # The figures of docs/performance*.md: about seven minutes on two quiet cores.
 # `go tool -modfile=.ci/tools.mod benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
-            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/internal/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
+            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sandbox/internal/machine ./sdk/conformance ./examples/gsm8k ./plugins/internal/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
             ./internal/traces/proxy ./internal/traces/store
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/parallel|Plugin/env=sokoban$$/transport/slots=(1|64|256)$$/^features|Collect|Act/|Update|Torch/|Estimate/gigpo/|File|History|$\
-            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/|BenchmarkWrite|Queries/|ThroughProxy|Rules/|Dual/
+            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/|BenchmarkWrite|Queries/|ThroughProxy|Rules/|Dual/|^BenchmarkNew$$|^BenchmarkCommand/
 bench: build ## Measure the figures of docs/performance.md: 7 minutes on a quiet machine
 	mkdir -p runs
 	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
