@@ -94,7 +94,7 @@ func work(args []string) {
 }
 
 func build(dir string) error {
-	for _, name := range []string{"sokoban", "rubric"} {
+	for _, name := range []string{"sokoban", "rubric", "mcp"} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "bin/plugins", name), "./plugins/"+name)
 		cmd.Dir = testneeds.Root()
 		if text, err := cmd.CombinedOutput(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -13,12 +14,15 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -62,7 +66,7 @@ func partsOf(s *merit.Session) parts {
 // Pack makes the package of s. A session without an environment becomes a package of rewards
 // only. Pack returns an error if s contains something that cannot be sent.
 func Pack(s *merit.Session) (*Package, error) {
-	if err := s.Sendable(); err != nil {
+	if err := errors.Join(s.Sendable(), recordless(s)); err != nil {
 		return nil, err
 	}
 	p := packing{limits: s.Config.Sandbox.Limits, files: map[string]member{}}
@@ -91,6 +95,35 @@ func Pack(s *merit.Session) (*Package, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return b, nil
+}
+
+// recordless returns an error if an environment of s records what a server of MCP answers: a
+// worker would add the answers to its copy of the recording, and delete the copy with the job.
+func recordless(s *merit.Session) error {
+	paths, _, err := s.PluginPaths()
+	if err != nil {
+		return err
+	}
+	record := func(i int, options map[string]any) bool {
+		return path.Base(strings.TrimPrefix(paths[i], disk.BuiltIn)) == "mcp" && options["mode"] == "record"
+	}
+	e := s.Config.Environment
+	problem := &fault.Error{
+		Boundary: fault.Config, Kind: fault.Invalid, What: "is record, but workers of a fleet cannot add to the recording on this machine",
+		Hint: "run once without a fleet to record the answers, then set mode: replay",
+	}
+	for i, part := range e.Mixture {
+		if record(i, part.Options) {
+			problem.Where = fmt.Sprintf("environment.mixture[%d].options.mode", i)
+		}
+	}
+	if len(e.Mixture) == 0 && record(0, e.Options) {
+		problem.Where = "environment.options.mode"
+	}
+	if problem.Where == "" {
+		return nil
+	}
+	return s.Config.Places.Explain("", problem)
 }
 
 // packing collects the files of a package.

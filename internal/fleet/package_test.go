@@ -220,6 +220,21 @@ func TestPackageTooLarge(t *testing.T) {
 	require.ErrorContains(t, err, "too many bytes for a bundle")
 }
 
+// Promise: a session that records answers is not sent to workers, where the answers would be lost.
+func TestPackageRecords(t *testing.T) {
+	testneeds.NotShort(t)
+	dir := filepath.Join(t.TempDir(), "shop")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(testneeds.Root(), "examples/mcp"))))
+	cfg, err := merit.LoadConfig(filepath.Join(dir, "train.yaml"))
+	require.NoError(t, err)
+	s := open(t, cfg)
+	_, err = fleet.Pack(s)
+	require.NoError(t, err)
+	s.Config.Environment.Options["mode"] = "record" // without a server that a change of the file would start
+	_, err = fleet.Pack(s)
+	require.ErrorContains(t, err, "environment.mcp.mode: is record, but workers of a fleet cannot add to the recording")
+}
+
 func archive(t *testing.T, headers []tar.Header, contents ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer

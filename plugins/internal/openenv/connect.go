@@ -26,8 +26,17 @@ type game struct {
 	parser  *action.Parser // of JSON for the server's action; nil if action.as is not json
 }
 
-// open asks the server for its description and checks the options against its schemas.
+// open returns the slots that play on the server.
 func open(setup plugin.Setup, o Options) (plugin.Vector, error) {
+	g, err := connect(setup, o)
+	if err != nil {
+		return nil, err
+	}
+	return newVector(g, setup.Slots), nil
+}
+
+// connect asks the server for its description and checks the options against its schemas.
+func connect(setup plugin.Setup, o Options) (*game, error) {
 	base, _ := o.base() // checked
 	header, _ := o.header()
 	g := &game{options: o, split: setup.Split, server: &session.Server{
@@ -69,7 +78,7 @@ func open(setup plugin.Setup, o Options) (plugin.Vector, error) {
 	if g.options.System == "" {
 		g.options.System = about.Description
 	}
-	return newVector(g, setup.Slots), nil
+	return g, nil
 }
 
 // roomFor checks the number of slots against the files that the process may open.

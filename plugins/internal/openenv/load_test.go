@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
@@ -55,20 +54,24 @@ func TestLoad(t *testing.T) {
 	o.ConnectTimeout, o.ResetTimeout, o.StepTimeout = time.Minute, 2*time.Minute, time.Minute
 	for _, mode := range []string{"together", "each on its own"} {
 		t.Run(mode, func(t *testing.T) {
-			v, err := open(plugin.Setup{Slots: sessions, Split: plugin.Train}, o)
+			l := &load{steps: steps, together: mode == "together"}
+			g, err := connect(plugin.Setup{Slots: sessions, Split: plugin.Train}, o)
 			require.NoError(t, err)
-			defer v.Close()
-			l := &load{vector: v.(*vector), steps: steps, together: mode == "together"}
+			for i := range sessions {
+				s := &slot{game: g, number: i}
+				defer s.Close()
+				l.slots = append(l.slots, s)
+			}
 			l.run(t)
 			l.report(t)
 		})
 	}
 }
 
-// load plays the slots of the plug-in's vector and notes how long each step of
-// each took, from the message to the observation that answers it.
+// load plays slots of the plug-in and notes how long each step of each took, from the
+// message to the observation that answers it.
 type load struct {
-	vector   *vector
+	slots    []*slot
 	steps    int
 	together bool // the slots wait for each other, as in a rollout
 
@@ -80,21 +83,23 @@ type load struct {
 }
 
 func (l *load) run(t *testing.T) {
-	v, b := l.vector, env.NewBatch(l.vector.Spec())
-	all := func(do func(i int)) {
+	all := func(do func(s *slot)) {
 		var wait sync.WaitGroup
-		for i := range v.slots {
-			wait.Go(func() { do(i) })
+		for _, s := range l.slots {
+			wait.Go(func() { do(s) })
 		}
 		wait.Wait()
 	}
 	began := time.Now()
-	all(func(i int) { l.note(v.play(t.Context(), i, env.Reset, b), 0) })
+	all(func(s *slot) {
+		_, err := s.Reset(t.Context(), 0)
+		l.note(err, 0)
+	})
 	l.opened = time.Since(began)
-	step := func(i int) {
+	step := func(s *slot) {
 		at := time.Now()
-		f := v.play(t.Context(), i, env.Step, b)
-		l.note(f, time.Since(at))
+		_, err := s.Step(t.Context(), plugin.Action{})
+		l.note(err, time.Since(at))
 	}
 	began = time.Now()
 	if l.together {
@@ -102,20 +107,20 @@ func (l *load) run(t *testing.T) {
 			all(step)
 		}
 	} else {
-		all(func(i int) {
+		all(func(s *slot) {
 			for range l.steps {
-				step(i)
+				step(s)
 			}
 		})
 	}
 	l.whole = time.Since(began)
 }
 
-func (l *load) note(f frame, took time.Duration) {
+func (l *load) note(err error, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.flags&env.Failed != 0 {
-		l.failed = append(l.failed, f.events[0].Message)
+	if err != nil {
+		l.failed = append(l.failed, err.Error())
 	} else if took > 0 {
 		l.took = append(l.took, took)
 	}
@@ -126,10 +131,10 @@ func (l *load) report(t *testing.T) {
 	at := func(share float64) time.Duration {
 		return l.took[min(int(share*float64(len(l.took))), len(l.took)-1)].Round(time.Millisecond)
 	}
-	asked := len(l.vector.slots) * l.steps
+	asked := len(l.slots) * l.steps
 	average, _ := os.ReadFile("/proc/loadavg")
 	t.Logf("sessions %d, steps %d: %d of %d succeeded (%.2f %%); p50 %v, p95 %v, p99 %v, most %v; all sessions open after %v; %.0f steps/s; load %s",
-		len(l.vector.slots), l.steps, len(l.took), asked, 100*float64(len(l.took))/float64(asked), at(.5), at(.95), at(.99), at(1), l.opened.Round(time.Millisecond),
+		len(l.slots), l.steps, len(l.took), asked, 100*float64(len(l.took))/float64(asked), at(.5), at(.95), at(.99), at(1), l.opened.Round(time.Millisecond),
 		float64(len(l.took))/l.whole.Seconds(), average)
 	if len(l.failed) > 0 {
 		t.Errorf("%d failures, such as: %s", len(l.failed), l.failed[0])

@@ -11,49 +11,40 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/plugins/internal/parallel"
 )
 
-// frame is the output of a slot.
-type frame struct {
-	anchor, text string
-	features     []float32
-	mask         []byte
-	reward       float64
-	flags        env.Flag
-	events       []env.Event // without their slot
-}
-
 // observe reads the parts of an answer that the options name.
-func (g *game) observe(a *shape.Answer) (frame, error) {
+func (g *game) observe(a *shape.Answer) (parallel.Frame, error) {
 	o := g.options.Observation
-	f := frame{reward: a.Reward}
+	f := parallel.Frame{Reward: a.Reward}
 	var err error
-	if f.text, err = texts(a, o.Text); err != nil {
+	if f.Text, err = texts(a, o.Text); err != nil {
 		return f, err
 	}
-	f.anchor = f.text
+	f.Anchor = f.Text
 	if len(o.Anchor) > 0 {
-		if f.anchor, err = texts(a, o.Anchor); err != nil {
+		if f.Anchor, err = texts(a, o.Anchor); err != nil {
 			return f, err
 		}
 	}
-	if f.features, err = g.features(a); err != nil {
+	if f.Features, err = g.features(a); err != nil {
 		return f, err
 	}
 	if a.Done {
-		f.flags = env.Terminated
+		f.Flags = env.Terminated
 		if cut, _ := a.Lookup(o.Truncated); cut == true {
-			f.flags = env.Truncated
+			f.Flags = env.Truncated
 		}
 	}
-	over := f.flags != 0
+	over := f.Flags != 0
 	if odd, _ := a.Lookup(o.Invalid); odd == true {
-		f.flags |= env.InvalidAction
+		f.Flags |= env.InvalidAction
 	}
-	if f.mask, err = g.mask(a); err != nil {
+	if f.Mask, err = g.mask(a); err != nil {
 		return f, err
 	}
-	if !over && len(f.mask) > 0 && !slices.Contains(f.mask, 1) {
+	if !over && len(f.Mask) > 0 && !slices.Contains(f.Mask, 1) {
 		return f, errors.New("the episode continues but no choice is available")
 	}
 	return f, g.say(a, &f)
@@ -150,7 +141,7 @@ func (g *game) choice(item any) int {
 }
 
 // say adds metrics and infos to the frame.
-func (g *game) say(a *shape.Answer, f *frame) error {
+func (g *game) say(a *shape.Answer, f *parallel.Frame) error {
 	o := g.options.Observation
 	metrics, _ := a.Lookup(o.Metrics)
 	if object, ok := metrics.(map[string]any); ok {
@@ -159,7 +150,7 @@ func (g *game) say(a *shape.Answer, f *frame) error {
 			if err := wire.CheckMetric(name, value); err != nil {
 				return err
 			}
-			f.events = append(f.events, env.Event{Kind: env.EventMetric, Name: name, Message: value})
+			f.Events = append(f.Events, env.Event{Kind: env.EventMetric, Name: name, Message: value})
 		}
 	}
 	for _, path := range o.Info {
@@ -168,10 +159,10 @@ func (g *game) say(a *shape.Answer, f *frame) error {
 			if err != nil {
 				return err
 			}
-			f.events = append(f.events, env.Event{Kind: env.EventInfo, Name: path, Message: string(raw)})
+			f.Events = append(f.Events, env.Event{Kind: env.EventInfo, Name: path, Message: string(raw)})
 		}
 	}
-	for _, e := range f.events {
+	for _, e := range f.Events {
 		if len(e.Name) > wire.MaxName || len(e.Message) > wire.MaxText {
 			return fmt.Errorf("%s has more than %d bytes", wire.Clean(e.Name, 60), wire.MaxText)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/openenv/session"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/plugins/internal/parallel"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -19,9 +20,8 @@ type slot struct {
 	game    *game
 	number  int
 	session *session.Session
-	last    frame // what the policy saw last
+	last    parallel.Frame // what the policy saw last
 	steps   int
-	live    bool // within an episode
 }
 
 // Pauses between two requests for a session.
@@ -30,13 +30,12 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// reset begins the episode of a seed, in a new session if none is open. While the server is
-// full or unreachable, reset retries.
-func (s *slot) reset(ctx context.Context, seed uint64) (frame, error) {
+// Reset implements parallel.Slot. It begins the episode of a seed, in a new session if none is
+// open. While the server is full or unreachable, Reset retries.
+func (s *slot) Reset(ctx context.Context, seed uint64) (parallel.Frame, error) {
 	limit := s.game.options.ResetTimeout
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s.live = false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		f, err := s.begin(ctx, seed)
 		switch {
@@ -57,40 +56,36 @@ func (s *slot) reset(ctx context.Context, seed uint64) (frame, error) {
 }
 
 // begin resets the session once.
-func (s *slot) begin(ctx context.Context, seed uint64) (frame, error) {
+func (s *slot) begin(ctx context.Context, seed uint64) (parallel.Frame, error) {
 	if s.session == nil || s.session.Broken() {
 		opened, err := s.game.server.Open(ctx)
 		if err != nil {
-			return frame{}, err
+			return parallel.Frame{}, err
 		}
 		s.session = opened
 	}
 	a, err := s.ask(ctx, s.game.resetMessage(seed))
 	if err != nil {
-		return frame{}, err
+		return parallel.Frame{}, err
 	}
 	f, err := s.game.observe(a)
 	switch {
 	case err != nil:
 		return f, err
-	case len(f.events) >= wire.MaxEvents:
-		return f, fmt.Errorf("%d metrics and infos in one answer, less than %d are taken", len(f.events), wire.MaxEvents)
+	case len(f.Events) >= wire.MaxEvents:
+		return f, fmt.Errorf("%d metrics and infos in one answer, less than %d are taken", len(f.Events), wire.MaxEvents)
 	case a.Done:
 		return f, errors.New("the episode is over right after its reset")
-	case f.reward != 0: // no action was taken yet
-		raw := fmt.Sprint(f.reward)
-		f.events, f.reward = append(f.events, env.Event{Kind: env.EventInfo, Name: "reset_reward", Message: raw}), 0
+	case f.Reward != 0: // no action was taken yet
+		raw := fmt.Sprint(f.Reward)
+		f.Events, f.Reward = append(f.Events, env.Event{Kind: env.EventInfo, Name: "reset_reward", Message: raw}), 0
 	}
-	s.last, s.steps, s.live = f, 0, true
+	s.last, s.steps = f, 0
 	return f, nil
 }
 
-// step plays an action.
-func (s *slot) step(ctx context.Context, a plugin.Action) (frame, error) {
-	if !s.live {
-		return frame{}, errors.New("stepped outside an episode; only a reset helps")
-	}
-	s.live = false // unless it succeeds
+// Step implements parallel.Slot.
+func (s *slot) Step(ctx context.Context, a plugin.Action) (parallel.Frame, error) {
 	moves, problem := s.game.moves(a)
 	if problem != "" {
 		return s.invalid(problem), nil
@@ -106,10 +101,10 @@ func (s *slot) step(ctx context.Context, a plugin.Action) (frame, error) {
 			return s.invalid("The server does not take this action: " + f.Message), nil
 		}
 		if ctx.Err() != nil {
-			return frame{}, fmt.Errorf("no answer within step_timeout %v", s.game.options.StepTimeout)
+			return parallel.Frame{}, fmt.Errorf("no answer within step_timeout %v", s.game.options.StepTimeout)
 		}
 		if err != nil {
-			return frame{}, err
+			return parallel.Frame{}, err
 		}
 		if m.tool != "" {
 			said = append(said, toolResult(m.tool, answer))
@@ -124,18 +119,18 @@ func (s *slot) step(ctx context.Context, a plugin.Action) (frame, error) {
 }
 
 // shown returns the frame for the last answer to an action.
-func (s *slot) shown(a *shape.Answer, reward float64, said []env.Event) (frame, error) {
+func (s *slot) shown(a *shape.Answer, reward float64, said []env.Event) (parallel.Frame, error) {
 	f, err := s.game.observe(a)
 	if err != nil {
 		return f, err
 	}
-	f.reward, f.events = reward, append(said, f.events...)
+	f.Reward, f.Events = reward, append(said, f.Events...)
 	// The host would kill the process of all slots for these.
 	switch {
 	case math.IsInf(reward, 0):
 		return f, errors.New("the rewards of the calls add up to more than a number holds")
-	case len(f.events) > wire.MaxEvents:
-		return f, fmt.Errorf("%d metrics, infos and tool results in one answer, at most %d", len(f.events), wire.MaxEvents)
+	case len(f.Events) > wire.MaxEvents:
+		return f, fmt.Errorf("%d metrics, infos and tool results in one answer, at most %d", len(f.Events), wire.MaxEvents)
 	}
 	s.last = f
 	return s.count(f), nil
@@ -143,19 +138,18 @@ func (s *slot) shown(a *shape.Answer, reward float64, said []env.Event) (frame, 
 
 // invalid returns the frame for an action without an effect: the problem, followed by the
 // previous observation.
-func (s *slot) invalid(problem string) frame {
+func (s *slot) invalid(problem string) parallel.Frame {
 	f := s.last
-	f.text, f.reward, f.events, f.flags = wire.Cut(problem+"\n\n"+s.last.text, wire.MaxText), 0, nil, env.InvalidAction
+	f.Text, f.Reward, f.Events, f.Flags = wire.Cut(problem+"\n\n"+s.last.Text, wire.MaxText), 0, nil, env.InvalidAction
 	return s.count(f)
 }
 
 // count counts a step and truncates the episode at the limit.
-func (s *slot) count(f frame) frame {
+func (s *slot) count(f parallel.Frame) parallel.Frame {
 	s.steps++
-	if most := s.game.options.MaxSteps; most > 0 && s.steps >= most && f.flags&env.Terminated == 0 {
-		f.flags |= env.Truncated
+	if most := s.game.options.MaxSteps; most > 0 && s.steps >= most && f.Flags&env.Terminated == 0 {
+		f.Flags |= env.Truncated
 	}
-	s.live = f.flags&(env.Terminated|env.Truncated) == 0
 	return f
 }
 
@@ -185,4 +179,11 @@ func toolResult(tool string, a *shape.Answer) env.Event {
 		v = inner["data"]
 	}
 	return env.Event{Kind: env.EventToolResult, Name: tool, Message: shape.Text(v)}
+}
+
+// Close implements parallel.Slot.
+func (s *slot) Close() {
+	if s.session != nil {
+		s.session.Close()
+	}
 }
