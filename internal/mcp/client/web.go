@@ -155,9 +155,10 @@ func (w *web) repeat(h http.Header, m *mcp.Message, tool string) {
 		raw := said.Arguments[property]
 		var text string
 		switch {
+		case len(raw) == 0 || strings.ContainsRune("{[n", rune(raw[0])): // no such argument, null or no simple value
 		case strictjson.Unmarshal(raw, &text) == nil:
 			h.Set(headerParam+header, value(text))
-		case len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && raw[0] != 'n': // a number, true or false
+		default: // a number, true or false
 			h.Set(headerParam+header, string(raw))
 		}
 	}
