@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func environment[Options any](definition func() plugin.Definition[Options]) ship
 		manifest: func() (disk.Manifest, error) {
 			d := definition()
 			options, err := d.OptionsJSON()
-			return manifest("environment", d.Name, d.Version, d.Summary, options), err
+			return manifest[Options]("environment", d.Name, d.Version, d.Summary, options), err
 		},
 		serve: func() { plugin.Serve(definition()) },
 	}
@@ -69,14 +70,18 @@ func policy[Options any](definition func() plugin.PolicyDefinition[Options]) shi
 		manifest: func() (disk.Manifest, error) {
 			d := definition()
 			options, err := d.OptionsJSON()
-			return manifest("policy", d.Name, d.Version, d.Summary, options), err
+			return manifest[Options]("policy", d.Name, d.Version, d.Summary, options), err
 		},
 		serve: func() { plugin.ServePolicy(definition()) },
 	}
 }
 
-func manifest(kind, name, version, summary string, options json.RawMessage) disk.Manifest {
-	return disk.Manifest{Name: name, Version: version, Kind: kind, Summary: summary, Protocol: wire.Protocol, Options: disk.Schema(options)}
+func manifest[Options any](kind, name, version, summary string, options json.RawMessage) disk.Manifest {
+	schema := disk.Schema(options)
+	if schema != nil {
+		describe(schema, reflect.TypeFor[Options]())
+	}
+	return disk.Manifest{Name: name, Version: version, Kind: kind, Summary: summary, Protocol: wire.Protocol, Options: schema}
 }
 
 // Main gives a program the plug-ins that come with Merit, so that configurations find them by

@@ -10,8 +10,8 @@ import (
 // Shares are the shares of a finite list of tasks that are held out for
 // validation and test; the rest is for training.
 type Shares struct {
-	Validation float64 `json:"validation"`
-	Test       float64 `json:"test"`
+	Validation float64 `json:"validation" doc:"share of the tasks for validation"`
+	Test       float64 `json:"test" doc:"share of the tasks for the test"`
 }
 
 // Valid reports whether every split gets a share.

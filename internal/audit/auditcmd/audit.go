@@ -4,6 +4,7 @@ package auditcmd
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -51,14 +52,16 @@ must pass and wrong ones fail. The score must not depend on the order of calls, 
 order of options, or on more words. Without a ground truth there must be no score.
 
 An environment is the name or the path of a plug-in or module, the URL of an OpenEnv
-server, or a folder with an openenv.yaml. Audit makes the acceptance tests of OpenEnv's
-RFC 008 that need no Docker, with its check ids and its report. To play a package too,
-start its server and name it with --url. --oracle names actions that solve it.
+server, or a folder with an openenv.yaml or with the task.toml of a Harbor task. Audit
+makes the acceptance tests of OpenEnv's RFC 008 that need no Docker, with its check ids
+and its report. To play a package too, start its server and name it with --url. --oracle
+names actions that solve it. Of a Harbor task, audit runs the solution and an agent that
+does nothing.
 
 A check that cannot be made is skipped, and the report says why. The exit code is 5 for a
 reward and 6 for an environment if a check of severity fail fails; checks of severity
 warn and advisory do not change it.`,
-		Example: "  merit audit exactness\n  merit audit reward.py --data rows.jsonl --out report.json\n  merit audit sokoban",
+		Example: "  merit audit exactness\n  merit audit reward.py --data rows.jsonl --out report.json\n  merit audit sokoban\n  merit audit examples/harbor/log-report",
 		Args:    console.Exactly("TARGET"),
 		RunE:    o.run,
 	}, o)
@@ -73,16 +76,21 @@ func (o *auditOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var report *audit.Report
-	if kind == reward {
-		report, err = o.reward(cmd.Context(), args[0], bounds)
-	} else {
-		report, err = o.environment(cmd.Context(), args[0], kind, bounds)
-	}
+	report, err := o.audit(cmd.Context(), args[0], kind, bounds)
 	if err != nil {
 		return err
 	}
 	return o.report(report)
+}
+
+func (o *auditOptions) audit(ctx context.Context, target string, kind what, bounds *[2]float64) (*audit.Report, error) {
+	switch kind {
+	case reward:
+		return o.reward(ctx, target, bounds)
+	case harbor:
+		return o.harbor(ctx, target, bounds)
+	}
+	return o.environment(ctx, target, kind, bounds)
 }
 
 // bounds returns the range of --range, or nil.

@@ -22,6 +22,7 @@ const (
 	plugin      // the name or path of an environment
 	server      // the URL of an OpenEnv server
 	folder      // a folder with an openenv.yaml
+	harbor      // a folder with a task.toml
 )
 
 // plays matches the Python of an environment.
@@ -40,6 +41,8 @@ func (o *auditOptions) kind(cmd *cobra.Command, target string) (what, error) {
 		return server, nil
 	case exists(filepath.Join(target, "openenv.yaml")):
 		return folder, nil
+	case exists(filepath.Join(target, "task.toml")):
+		return harbor, nil
 	case o.As == "reward":
 		return reward, nil
 	case o.As == "environment", strings.HasPrefix(target, disk.Sandbox), strings.HasPrefix(target, disk.BuiltIn):

@@ -175,6 +175,23 @@ func unsteadyBuild(docker string) (lines []string) {
 	return lines[:min(len(lines), 5)]
 }
 
+// Task makes the checks of the files of a Harbor task. Its image is built where it is played and
+// published nowhere, and the base image is Merit's own.
+func Task(folder string) []audit.Result {
+	a := &auditor{}
+	a.files(folder)
+	build := filepath.Join(folder, "environment")
+	a.add(audit.Judge("static.dependency_pinning", nil, unpinned(build, "")))
+	for _, id := range []string{"static.oci_labels", "static.sbom"} {
+		a.add(audit.Skipping(id, "a Harbor task is not published as an image"))
+	}
+	text, _ := os.ReadFile(filepath.Join(build, "Dockerfile")) // the task may name an image instead
+	if moving := unsteadyBuild(comments.ReplaceAllString(string(text), "")); len(moving) > 0 {
+		a.add(audit.Failing("static.reproducible_build", nil, moving...))
+	}
+	return a.results
+}
+
 // plain makes the static checks of a plug-in, which has no image.
 func (a *auditor) plain() {
 	if a.Manifest != nil {

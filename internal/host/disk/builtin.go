@@ -36,6 +36,18 @@ func OfferBuiltins(argument string, manifests map[string]func() (Manifest, error
 // HasBuiltins reports whether this program has built-in plug-ins.
 func HasBuiltins() bool { return len(builtins.manifests) > 0 }
 
+// BuiltinOptions returns the JSON Schema of the options of every built-in plug-in of a kind, by
+// its name.
+func BuiltinOptions(kind string) map[string]map[string]any {
+	all := map[string]map[string]any{}
+	for name, manifest := range builtins.manifests {
+		if m, err := manifest(); err == nil && m.Kind == kind && m.Options != nil {
+			all[name] = m.Options
+		}
+	}
+	return all
+}
+
 // builtinPaths returns the paths of all built-in plug-ins, sorted.
 func builtinPaths() (paths []string) {
 	for _, name := range slices.Sorted(maps.Keys(builtins.manifests)) {

@@ -39,38 +39,38 @@ const (
 type Options struct {
 	tasks.Source // the tasks
 
-	Command string            `json:"command"`  // a server over stdio: the program
-	Args    []string          `json:"args"`     // its arguments
-	Dir     string            `json:"dir"`      // its working directory
-	Env     map[string]string `json:"env"`      // its variables, besides PATH and TMPDIR
-	PassEnv []string          `json:"pass_env"` // variables of Merit's environment that it gets too
-	URL     string            `json:"url"`      // a server over streamable HTTP, instead of command
-	Headers map[string]string `json:"headers"`  // name → environment variable that holds the value
+	Command string            `json:"command" doc:"the program of a server over standard input and output"`
+	Args    []string          `json:"args" doc:"arguments of command"`
+	Dir     string            `json:"dir" doc:"working directory of command"`
+	Env     map[string]string `json:"env" doc:"variables of command, besides PATH and TMPDIR"`
+	PassEnv []string          `json:"pass_env" doc:"variables of Merit's own environment that command gets too"`
+	URL     string            `json:"url" doc:"the address of a server over streamable HTTP, instead of command"`
+	Headers map[string]string `json:"headers" doc:"name of a header to the variable of Merit's environment that holds its complete value"`
 
-	Tools   []string `json:"tools"`   // tools that the policy may call; empty = all
-	Choices []Choice `json:"choices"` // for a network: the calls and answers that it chooses from
+	Tools   []string `json:"tools" doc:"tools that the policy may call; if empty, all"`
+	Choices []Choice `json:"choices" doc:"for a network: the actions that it chooses from, each a name with a tool and arguments, or with an answer"`
 
-	Mode       string `json:"mode"`       // live, record or replay
-	Recording  string `json:"recording"`  // the file of recorded answers
-	Digest     string `json:"digest"`     // that the file must have in replay, as sha256:…; "": any
-	Match      string `json:"match"`      // history or call: what an answer depends on
-	Unrecorded string `json:"unrecorded"` // fail or answer
-	Restart    string `json:"restart"`    // episode or never: when a slot gets a new server
+	Mode       string `json:"mode" doc:"live asks the server, record asks it what is not recorded, replay answers from the recording alone" jsonschema:"enum=live,enum=record,enum=replay"`
+	Recording  string `json:"recording" doc:"the file of recorded answers"`
+	Digest     string `json:"digest" doc:"digest that the recording must have in replay, as sha256:…; if empty, any"`
+	Match      string `json:"match" doc:"what an answer depends on: the calls before it (history), or the call alone (call)" jsonschema:"enum=history,enum=call"`
+	Unrecorded string `json:"unrecorded" doc:"in replay, what a call does that is not recorded: end the episode (fail), or get the error not_recorded (answer)" jsonschema:"enum=fail,enum=answer"`
+	Restart    string `json:"restart" doc:"when a slot gets a new server: for each episode, or never" jsonschema:"enum=episode,enum=never"`
 
-	System   string        `json:"system"`    // opens the conversation; "" is what the server says of its use
-	MaxSteps int           `json:"max_steps"` // the step at which an episode is truncated
-	Shares   plugin.Shares `json:"shares"`    // how tasks are dealt to the splits
-	Limits   Limits        `json:"limits"`
+	System   string        `json:"system" doc:"opens the conversation; if empty, what the server says of its use"`
+	MaxSteps int           `json:"max_steps" doc:"the step at which an episode is truncated"`
+	Shares   plugin.Shares `json:"shares" doc:"shares of the tasks for validation and test"`
+	Limits   Limits        `json:"limits" doc:"bounds of an episode and the server"`
 }
 
 // Limits bound an episode and the server.
 type Limits struct {
-	Calls    int           `json:"calls"`    // of an episode
-	Text     int           `json:"text"`     // bytes of a result; the rest is cut
-	Message  int           `json:"message"`  // bytes of a message of the server
-	Start    time.Duration `json:"start"`    // of the server
-	Call     time.Duration `json:"call"`     // of one call
-	Starting int           `json:"starting"` // servers that start at the same time
+	Calls    int           `json:"calls" doc:"calls of an episode"`
+	Text     int           `json:"text" doc:"bytes of a result; the rest is cut"`
+	Message  int           `json:"message" doc:"bytes of a message of the server"`
+	Start    time.Duration `json:"start" doc:"time for the start of a server"`
+	Call     time.Duration `json:"call" doc:"time for a call"`
+	Starting int           `json:"starting" doc:"servers that start at the same time"`
 }
 
 // Choice is an action of a network: a call, or an answer that ends the episode.

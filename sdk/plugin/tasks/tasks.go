@@ -29,8 +29,8 @@ const (
 
 // Source is the options of an environment with tasks from a file.
 type Source struct {
-	File string            `json:"file"` // the file with the tasks
-	Map  map[string]string `json:"map"`  // names of columns by the field of a task that they fill: prompt or messages, ground_truth, id
+	File string            `json:"file" doc:"the file with the tasks"`
+	Map  map[string]string `json:"map" doc:"names of columns by the field of a task that they fill: prompt or messages, ground_truth, id"`
 }
 
 // Rows reports whether File is a file of rows: because of its extension, or
