@@ -42,7 +42,7 @@ func weather(t *testing.T) (url string, last func() http.Header) {
 }
 
 // Promise: at the revision 2026-07-28, a call repeats in headers its method, its tool and the
-// arguments whose schemas name a header with x-mcp-header: texts as they are or in base64,
+// arguments whose schemas name a header with x-mcp-header: texts unchanged or in base64,
 // numbers and booleans as JSON, and nothing else.
 func TestParameterHeaders(t *testing.T) {
 	s := defaults()
