@@ -17,13 +17,14 @@ const modelKey = "sk-merit-test-0123456789"
 // modelServer is the server of the scripts' language models, at $MODEL_URL:
 // small answers a move that follows from the seed, sevens answers 7, keyed requires $MODEL_KEY,
 // fails always fails, apo adds numbers and rewrites prompts, juror answers A: 15 and votes for it,
-// grader scores the trajectories in a judge's question by their length, taste by phrases, and
+// grader scores the trajectories in a judge's question by their length, taste by phrases, opinion answers
+// graders of OpenAI, and
 // assistant speaks Anthropic's API: it lets an agent count files.
 func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
-			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror", "grader", "taste", "worker")
+			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror", "grader", "taste", "worker", "opinion")
 		}
 		if strings.Contains(c.Path, "/messages") {
 			return assistant(t, c)
@@ -45,6 +46,8 @@ func modelServer(t *testing.T) (url string) {
 			return taste(t, c)
 		case model == "worker":
 			return worker(t, c)
+		case model == "opinion":
+			return opinion(t, c)
 		case model == "fails":
 			return chattest.Fail(500, "", "out of memory")
 		case model == "keyed" && c.Header.Get("Authorization") != "Bearer "+modelKey:
@@ -190,4 +193,55 @@ func taste(t *testing.T, c chattest.Call) chattest.Reply {
 		scores = append(scores, fmt.Sprintf(`%q: {"explanation": "By phrases.", "score": %.2f}`, m[1], float64(max(points, 0))/20))
 	}
 	return chattest.Say("{" + strings.Join(scores, ", ") + "}")
+}
+
+// opinion answers the questions of OpenAI's graders in the form that they ask for: a number is the share of the
+// reference's words in the summary, and one of several labels is the first that occurs in the question. It
+// refuses, overstates or answers with prose what asks for that.
+func opinion(t *testing.T, c chattest.Call) chattest.Reply {
+	var messages []rl.Message
+	var format struct {
+		Schema struct {
+			Schema struct {
+				Properties struct {
+					Result struct {
+						Type string   `json:"type"`
+						Enum []string `json:"enum"`
+					} `json:"result"`
+				} `json:"properties"`
+			} `json:"schema"`
+		} `json:"json_schema"`
+	}
+	c.Field(t, "messages", &messages)
+	c.Field(t, "response_format", &format)
+	question := messages[1].Content.Text() // behind it may be an answer that was of no use
+	reference, summary, _ := strings.Cut(strings.TrimPrefix(question, "Reference: "), "\n\nSummary: ")
+	switch {
+	case strings.Contains(summary, "(refused)"):
+		return chattest.Reply{Body: `{"choices": [{"message": {"role": "assistant", "refusal": "I cannot judge this."}, "finish_reason": "stop"}]}`}
+	case strings.Contains(summary, "(prose)"):
+		return chattest.Say("It is a good one.")
+	case strings.Contains(summary, "(lost)"):
+		return chattest.Fail(500, "", "out of memory")
+	case strings.Contains(summary, "(praised)"):
+		return judged("7", "It has everything.")
+	}
+	if result := format.Schema.Schema.Properties.Result; result.Type == "string" {
+		for _, label := range result.Enum {
+			if strings.Contains(question, label) {
+				return judged(`"`+label+`"`, "It says so.")
+			}
+		}
+		return judged(`"`+result.Enum[len(result.Enum)-1]+`"`, "It says nothing.")
+	}
+	found, words := 0, strings.Fields(reference)
+	for _, word := range words {
+		found += min(strings.Count(summary, word), 1)
+	}
+	return judged(fmt.Sprint(float64(found)/float64(len(words))), fmt.Sprintf("%d of %d words.", found, len(words)))
+}
+
+// judged is an answer in the format of OpenAI's graders.
+func judged(result, conclusion string) chattest.Reply {
+	return chattest.Say(fmt.Sprintf(`{"steps": [{"description": "words", "conclusion": %q}], "result": %s}`, conclusion, result))
 }

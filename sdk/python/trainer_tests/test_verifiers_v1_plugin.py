@@ -101,7 +101,7 @@ def test_merit_rollout(tmp_path):
 
 
 def test_merit_rollout_says_what_is_refused(tmp_path):
-    """Promise: merit names what the taskset needs, and what to do instead."""
+    """Promise: Merit names what the taskset needs, and what to do instead."""
     shutil.copy(TASKSETS / "chat_needy.py", tmp_path)
     done, episodes = rollouts.rollout(tmp_path, 'import merit_plugin.verifiers_v1\n\nmerit_plugin.verifiers_v1.serve("chat-needy")\n', lambda body: "4")
     assert done.returncode != 0 and not episodes
