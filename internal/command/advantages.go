@@ -99,6 +99,7 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
+	o.host.Notes(in.Notes())
 	return o.report(stats)
 }
 

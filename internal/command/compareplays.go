@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/show"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/labels/preference"
 	"github.com/merit-rl/merit/internal/runs/advice"
 	"github.com/merit-rl/merit/internal/runs/measure"
@@ -23,7 +24,7 @@ import (
 // isFile reports whether path is a file. A measurement is a file; a run is a folder.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && (info.Mode().IsRegular() || measure.IsGiven(path))
+	return err == nil && (info.Mode().IsRegular() || jsonl.IsForeign(path))
 }
 
 // played is a measurement in a comparison, with its difference from the first.
@@ -57,7 +58,7 @@ func (o *compareOptions) measured(paths []string) (names []string, all []*run.Ev
 
 // one reads a measurement, or the scores that another tool stored.
 func (o *compareOptions) one(path string) (*run.Evaluation, error) {
-	if !measure.IsGiven(path) {
+	if !jsonl.IsForeign(path) {
 		e, _, err := measure.Read(path)
 		return e, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/audit"
 	"github.com/merit-rl/merit/internal/audit/rewardaudit"
 	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -86,7 +87,7 @@ func evidence(results []audit.Result) (lines []string) {
 func auditOf(t *testing.T, d defect) []audit.Result {
 	file := filepath.Join(t.TempDir(), "reward.py")
 	require.NoError(t, os.WriteFile(file, []byte(d.Code), 0o600))
-	rows, own, err := rewardcmd.Rows(file, filepath.Join("testdata", d.Rows+".jsonl"), nil)
+	rows, own, err := rewardcmd.Rows(console.System(), file, filepath.Join("testdata", d.Rows+".jsonl"), nil)
 	require.NoError(t, err)
 	_, results, err := rewardaudit.Run(t.Context(), rewardaudit.Subject{
 		Rows: rows, Own: own, Range: d.Range, Source: d.Code,

@@ -28,7 +28,7 @@ func (o *auditOptions) reward(ctx context.Context, target string, bounds *[2]flo
 	if err != nil {
 		return nil, err
 	}
-	rows, own, err := rewardcmd.Rows(named.Path, o.Data, columns)
+	rows, own, err := rewardcmd.Rows(o.host, named.Path, o.Data, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // Files returns the files that path means: the file itself, or the
 // trajectories of a run directory in the order in which they were written.
 func Files(path string) ([]string, error) {
 	info, err := os.Stat(path)
-	if path == "-" || (err == nil && !info.IsDir()) {
+	if path == "-" || (err == nil && (!info.IsDir() || jsonl.IsForeign(path))) {
 		return []string{path}, nil
 	}
 	if err != nil {

@@ -39,22 +39,23 @@ const mostTrials = 1_000_000
 // if there is none.
 func Folder(folder string) (*Rows, error) {
 	notes := new(Notes)
-	found, err := trajectories(folder, notes)
-	if err != nil || len(found) == 0 {
+	paths, err := trajectories(folder, notes)
+	if err != nil || len(paths) == 0 {
 		return nil, err
 	}
+	found := together(folder, paths)
 	more := func() ([]*rl.Trajectory, string, error) {
 		if len(found) == 0 {
 			return nil, "", io.EOF
 		}
 		at := found[0]
 		found = found[1:]
-		t, err := trial(filepath.Join(folder, filepath.FromSlash(path.Dir(at))), notes)
+		t, err := at.read(folder, notes)
 		if err != nil {
-			return nil, at, err
+			return nil, at.documents[0], err
 		}
-		t.ID = cmp.Or(t.ID, path.Dir(at))
-		return []*rl.Trajectory{t}, at, nil
+		t.ID = cmp.Or(t.ID, path.Dir(at.documents[0]))
+		return []*rl.Trajectory{t}, at.documents[0], nil
 	}
 	return &Rows{Notes: notes, more: more}, nil
 }
@@ -82,6 +83,11 @@ func trajectories(folder string, notes *Notes) (found []string, err error) {
 	for _, at := range found {
 		delete(trials, path.Dir(path.Dir(at)))
 		delete(trials, path.Dir(at))
+	}
+	for _, at := range found {
+		if home, _ := stepOfTrial(at); home != "" {
+			delete(trials, home)
+		}
 	}
 	for at := range trials {
 		if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(at), "verifier")); err == nil {
@@ -112,6 +118,10 @@ func trial(folder string, notes *Notes) (*rl.Trajectory, error) {
 
 // harborResult is what Merit reads of Harbor's result.json.
 type harborResult struct {
+	Steps []struct {
+		Name  string `json:"step_name"`
+		Short string `json:"name"`
+	} `json:"step_results"`
 	Task     string  `json:"task_name"`
 	Trial    string  `json:"trial_name"`
 	Checksum string  `json:"task_checksum"`

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -246,4 +247,58 @@ func TestHarborTrials(t *testing.T) {
 	require.NoError(t, err)
 	_, err = in.NextTrajectory()
 	require.ErrorContains(t, err, `job/b/agent/trajectory.json: verifier/reward.txt of the trial: "nan" is not a finite number`)
+}
+
+// Promise: completions that TRL logs are the same as a text table as in Parquet; messages that are not
+// JSON are an error that says so.
+func TestTRLAsText(t *testing.T) {
+	write := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	rows := "step,prompt,completion,exact,short,source,advantage\n" +
+		`12,"[{""role"": ""user"", ""content"": ""What is 3 + 4?""}]","[{""role"": ""assistant"", ""content"": ""7""}]",1.0,0.5,sums,0.7` + "\n" +
+		"12,What is 8?,eight,0.0,,sums,-0.7\n"
+	for _, path := range []string{write("trl.csv", rows), write("trl.tsv", strings.ReplaceAll(strings.ReplaceAll(rows, ",", "\t"), "\t \"\"content", ", \"\"content"))} {
+		list, notes := all(t, path)
+		said := []string{"user", "assistant"}
+		require.Len(t, list, 2)
+		got := lines(list)
+		require.Equal(t, line{"step-12-row-1", got[0].Group, said, "7", 1, nil, "scored", 1.5, ""}, got[0])
+		require.Equal(t, line{"step-12-row-2", got[1].Group, said, "eight", 1, nil, "scored", 0, ""}, got[1])
+		require.Equal(t, []string{"1 × reward function that gave no reward: not in the sum", "1 × sum of several rewards with the weight 1: TRL does not write its reward_weights"}, notes)
+	}
+	in, err := jsonl.Open(write("pandas.csv", strings.ReplaceAll(rows, `""`, "'")), nil)
+	require.NoError(t, err)
+	_, err = in.NextTrajectory()
+	require.ErrorContains(t, err, `column "prompt" is text that is not JSON`)
+}
+
+// Promise: a trial of a task with several steps is one trajectory, in the order of the steps, with the
+// reward of the trial; its steps say to which step of the task they belong.
+func TestHarborSteps(t *testing.T) {
+	folder := t.TempDir()
+	put := func(path, text string) {
+		path = filepath.Join(folder, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	document := func(asked, said string) string {
+		return `{"schema_version":"ATIF-v1.7","session_id":"s","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":"` + asked + `"},
+			{"step_id":2,"source":"agent","message":"` + said + `","metrics":{"prompt_token_ids":[1],"completion_token_ids":[2],"logprobs":[-1]}}]}`
+	}
+	put("job/x/steps/zero/agent/trajectory.json", document("First.", "one"))
+	put("job/x/steps/again/agent/trajectory.json", document("Then.", "two"))
+	put("job/x/result.json", `{"task_name":"two-steps","trial_name":"x","step_results":[{"name":"zero"},{"name":"again"}],"verifier_result":{"rewards":{"reward":0.5}}}`)
+	put("job/y/steps/one/agent/trajectory.json", document("Alone.", "it has no result"))
+	list, notes := all(t, folder)
+	require.Equal(t, []string{"2 × trial with several steps: what its documents say beyond messages, tokens and times is not kept"}, notes)
+	said := []string{"user", "assistant", "user", "assistant"}
+	require.Equal(t, []line{
+		{"x", "two-steps", said, "two", 2, [][]int32{{2}, {2}}, "scored", 0.5, rl.StopTerminated},
+		{"s", "", said[:2], "it has no result", 1, [][]int32{{2}}, "", 0, ""},
+	}, lines(list))
+	require.JSONEq(t, `"again"`, string(list[0].Steps[1].Info["step"]))
+	require.NoError(t, list[0].Check())
 }

@@ -138,7 +138,7 @@ func open(name string, in io.Reader, folder string) (*Reader, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.table, r.folded, r.spelled, r.total = text, true, true, -1
-	return r, nil
+	return r.dumped(), nil
 }
 
 // breakAtReturns treats carriage returns as line breaks if nothing else separates the

@@ -2,9 +2,14 @@ package jsonl
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
+	"strconv"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/jsonspan"
 	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/data/table"
 )
@@ -41,7 +46,7 @@ func openLog(path string, f *os.File, size int64) (*Reader, error) {
 func (r *Reader) dumped() *Reader {
 	notes := new(interchange.Notes)
 	if read := interchange.Dump(r.table.Columns(), notes); read != nil {
-		r.table, r.notes, r.folded, r.spelled = &dump{r.table, read}, notes, false, false
+		r.table, r.notes, r.folded, r.spelled = &dump{r.table, read, r.spelled}, notes, false, false
 	}
 	return r
 }
@@ -49,7 +54,8 @@ func (r *Reader) dumped() *Reader {
 // dump is a table whose rows are read by another package.
 type dump struct {
 	rows
-	read func(table.Row) ([]byte, error)
+	read    func(table.Row) ([]byte, error)
+	spelled bool // all cells are text
 }
 
 // Columns returns the columns that every row has.
@@ -61,8 +67,36 @@ func (d *dump) Next() (table.Row, error) {
 	if err != nil || row.Err != nil {
 		return row, err
 	}
-	row.Text, row.Err = d.read(row)
+	if d.spelled {
+		row.Text, row.Err = respelled(row.Text)
+	}
+	if row.Err == nil {
+		row.Text, row.Err = d.read(row)
+	}
 	return row, nil
+}
+
+// respelled returns a row of a text table with the values that its cells spell: numbers, nothing,
+// and in the prompt and the completion lists of messages.
+func respelled(line []byte) ([]byte, error) {
+	out := jsonspan.NewObject(len(line))
+	for _, m := range jsonspan.Members(nil, line) {
+		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
+		text := unquoted(value)
+		_, notNumber := strconv.ParseFloat(string(text), 64)
+		switch said := name == namePrompt || name == nameCompletion; {
+		case said && bytes.HasPrefix(text, []byte("[{'")):
+			return nil, invalid("write it with json.dumps, or as Parquet; lists printed by Python's str() or pandas are not JSON", "column %q is text that is not JSON", name)
+		case said:
+			value = listed(value)
+		case len(text) == 0:
+			value = []byte("null")
+		case notNumber == nil && json.Valid(text):
+			value = text
+		}
+		out.Add(name, value)
+	}
+	return out.End(), nil
 }
 
 // openFolder opens a folder of ATIF documents, such as the trials of Harbor.
@@ -83,6 +117,20 @@ func (r *Reader) Notes() []string { return r.notes.Lines() }
 
 // Foreign reports whether the file has the format of another tool.
 func (r *Reader) Foreign() bool { return r.notes != nil }
+
+// IsForeign reports whether a file or a folder has the format of another tool. The folder of a run
+// of Merit has not.
+func IsForeign(path string) bool {
+	if _, err := os.Stat(filepath.Join(path, run.ManifestFile)); err == nil {
+		return false
+	}
+	in, err := Open(path, nil)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	return in.Foreign()
+}
 
 // steps returns the rows of estimators for the trajectory in a line.
 func (r *Reader) steps(l Line) ([]byte, error) {

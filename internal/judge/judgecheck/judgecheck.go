@@ -39,6 +39,8 @@ type Options struct {
 	// those judged in both orders count twice.
 	Progress func(done int)
 	Stdin    io.Reader // os.Stdin if nil
+	// NotRead, if it is not nil, is called with what the data of another tool says that was not read.
+	NotRead func(notes []string)
 }
 
 // Result is the measurement of one judge.
@@ -176,6 +178,9 @@ func labeled(ctx context.Context, o Options) ([]agreement.Labeled, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+	}
+	if o.NotRead != nil {
+		o.NotRead(in.Notes())
 	}
 	if err := d.bad.Err(in.Name()); err != nil {
 		return nil, err

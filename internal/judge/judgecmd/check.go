@@ -65,7 +65,7 @@ func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	check := judgecheck.Options{
-		Data: o.Data, Columns: columns, Label: o.Label, Getenv: o.host.Env, Log: o.host.Logger(), Stdin: o.host.Stdin,
+		Data: o.Data, Columns: columns, Label: o.Label, Getenv: o.host.Env, Log: o.host.Logger(), Stdin: o.host.Stdin, NotRead: o.host.Notes,
 	}
 	if o.Truth != "" {
 		truth, err := rewardcmd.Name(o.Truth, "")

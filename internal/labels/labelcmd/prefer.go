@@ -69,6 +69,7 @@ func (o *preferOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.host.Notes(pairs.NotRead)
 	q, err := preference.Open(pairs, cmp.Or(o.Answers, preference.Place(args[0])), o.Seed)
 	if err != nil {
 		return err

@@ -43,6 +43,8 @@ type Pairs struct {
 	Same int
 	// Alone is the number of episodes without a counterpart from the same start.
 	Alone int
+	// NotRead is what files of other tools say that was not read, with counts.
+	NotRead []string
 }
 
 // Read returns the pairs of two policies. Each path is a finished run, whose trained policy
@@ -56,12 +58,13 @@ func Read(before, after string) (*Pairs, error) {
 	if own && !isFolder(after) {
 		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: after, What: "is one file of episodes, and a preference needs two policies", Hint: "name the other policy with --against"}
 	}
-	b, err1 := episodes(before, own)
-	a, err2 := episodes(after, false)
+	b, notes, err1 := episodes(before, own)
+	a, more, err2 := episodes(after, false)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	p := match(b, a)
+	p.NotRead = append(notes, more...)
 	if len(p.All)+p.Same == 0 {
 		return nil, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: after, What: "no episode has the same start as one of " + before,
@@ -76,11 +79,12 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// episodes reads the episodes of a run, from before or after its training, or of a file.
-func episodes(path string, baseline bool) (all []Episode, err error) {
-	if isFolder(path) {
+// episodes reads the episodes of a run, from before or after its training, or of a file, and
+// returns what was not read of it.
+func episodes(path string, baseline bool) (all []Episode, notes []string, err error) {
+	if isFolder(path) && !jsonl.IsForeign(path) {
 		if _, err := run.ReadSummary(path); err != nil { // the run is not finished
-			return nil, err
+			return nil, nil, err
 		}
 		name := "test-trained"
 		if baseline {
@@ -89,23 +93,23 @@ func episodes(path string, baseline bool) (all []Episode, err error) {
 		path = filepath.Join(path, run.Trajectories, name+".jsonl.zst")
 	}
 	if _, err := run.ReadEvaluation(path); err == nil {
-		return nil, &fault.Error{
+		return nil, nil, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a measurement, which has results but no episodes",
 			Hint: "name the run, or a file of the policy's episodes",
 		}
 	}
 	r, err := jsonl.Open(path, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.Close()
 	for {
 		t, err := r.NextTrajectory()
 		if errors.Is(err, io.EOF) {
-			return all, nil
+			return all, r.Notes(), nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if t.StopReason != rl.StopError { // a fault says nothing about the policy
 			all = append(all, episode(t))

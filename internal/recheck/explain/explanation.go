@@ -44,6 +44,7 @@ type Explanation struct {
 	Checked     int          `json:"checked"`               // steps of the group with stored credit
 	Agree       int          `json:"agree"`                 // of those, the number that is equal bit for bit
 	Notes       []string     `json:"notes,omitempty"`       // remarks on special cases
+	NotRead     []string     `json:"not_read,omitempty"`    // what a file of another tool says that was not read
 	Messages    []rl.Message `json:"messages,omitempty"`    // around the step: the last input of the policy, its answer, and the response
 
 	// Tree is how the state of the step was played on, if episodes branched; nil = none did.

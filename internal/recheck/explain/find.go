@@ -55,7 +55,7 @@ func (c Choice) nothing(path string) error {
 // training step whose whole group was saved, unless there is none or c selects another.
 func Find(path string, s Settings, c Choice) (*Explanation, error) {
 	dir := ""
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() && !jsonl.IsForeign(path) {
 		dir, path = path, filepath.Join(path, run.Trajectories, run.TrainTrajectories)
 	}
 	rows, err := holdsRows(path)
@@ -202,8 +202,16 @@ func readGroup(path string, s Settings, name string) (*Batch, error) {
 // findUncredited explains a step of trajectories without credit: all of them are one batch.
 func findUncredited(path string, s Settings, c Choice) (*Explanation, error) {
 	var all []*rl.Trajectory
-	for t, err := range jsonl.Trajectories(path) {
-		if err != nil {
+	in, err := jsonl.Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	for {
+		t, err := in.NextTrajectory()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
 			return nil, err
 		}
 		all = append(all, t)
@@ -216,7 +224,9 @@ func findUncredited(path string, s Settings, c Choice) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.Explain(row), nil
+	e := b.Explain(row)
+	e.NotRead = in.Notes()
+	return e, nil
 }
 
 // momentsOf returns the moments by which an iteration of a run was whitened, or nil if they

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/recheck/explain"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -62,6 +63,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.host.Notes(e.NotRead)
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(e)
 	}
@@ -74,7 +76,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 func (o *options) settings(path string) (explain.Settings, error) {
 	load := merit.PlayConfig
 	info, err := os.Stat(path)
-	run := err == nil && info.IsDir()
+	run := err == nil && info.IsDir() && !jsonl.IsForeign(path)
 	switch {
 	case o.Config != "":
 		load = func(set ...string) (*merit.Config, error) { return merit.LoadPartial(o.Config, set...) }

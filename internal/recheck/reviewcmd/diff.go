@@ -148,7 +148,9 @@ func (o *diffOptions) results(path string) ([]scoring.Result, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return scoring.ReadResults(in)
+	results, err := scoring.ReadResults(in)
+	o.host.Notes(in.Notes())
+	return results, err
 }
 
 // score evaluates the data with reward k, as merit eval does.

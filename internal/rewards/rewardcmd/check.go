@@ -77,6 +77,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	notRead(o.host, files...)
 	runs, err := o.runs(ctx, n, files, script)
 	if err != nil {
 		return err

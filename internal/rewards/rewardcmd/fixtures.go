@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -26,6 +27,7 @@ import (
 type fixtureFile struct {
 	path         string
 	trajectories []*rl.Trajectory
+	notes        []string // what a file of another tool says that was not read
 }
 
 const expectedSuffix = ".expected.jsonl"
@@ -64,7 +66,7 @@ func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
 	}
 	if len(files) == 0 && sample {
 		conversations, err := Sample()
-		return []fixtureFile{{builtin, conversations}}, err
+		return []fixtureFile{{path: builtin, trajectories: conversations}}, err
 	}
 	if len(files) == 0 {
 		return nil, &fault.Error{
@@ -75,11 +77,19 @@ func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
 	return files, nil
 }
 
+// notRead prints what was not read of the files.
+func notRead(h *console.Host, files ...fixtureFile) {
+	for _, f := range files {
+		h.Notes(f.notes)
+	}
+}
+
 // Rows returns the trajectories to try the reward at path on, and whether they are Merit's own: the
 // rows of data with its columns, else the fixtures in the reward's folder.
-func Rows(path, data string, columns []jsonl.Column) (rows []*rl.Trajectory, own bool, err error) {
+func Rows(h *console.Host, path, data string, columns []jsonl.Column) (rows []*rl.Trajectory, own bool, err error) {
 	if data != "" {
 		f, err := mapped(data, columns)
+		notRead(h, f)
 		return f.trajectories, false, err
 	}
 	files, err := readFixtures(folderOf(path), "", true)
@@ -118,6 +128,7 @@ func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
 	for {
 		t, err := in.NextGood(&bad)
 		if errors.Is(err, io.EOF) {
+			f.notes = in.Notes()
 			return f, bad.Err(path)
 		} else if err != nil {
 			return f, err

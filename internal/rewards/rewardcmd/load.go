@@ -41,6 +41,7 @@ func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named
 	if err != nil {
 		return nil, nil, err
 	}
+	notRead(h, files...)
 	j, err := Load(ctx, h, cfg, n)
 	return files, j, err
 }

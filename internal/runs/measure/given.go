@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/merit-rl/merit/core/align"
@@ -15,19 +13,6 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
-
-// IsGiven reports whether path is a file or a folder in the format of another tool.
-func IsGiven(path string) bool {
-	if _, err := os.Stat(filepath.Join(path, run.ManifestFile)); err == nil {
-		return false
-	}
-	in, err := jsonl.Open(path, nil)
-	if err != nil {
-		return false
-	}
-	defer in.Close()
-	return in.Foreign()
-}
 
 // Given returns the measurement of trajectories of another tool, by the scores that it stored.
 // Trajectories of one group have the same start. What the file has and trajectories cannot
