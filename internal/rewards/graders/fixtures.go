@@ -73,10 +73,7 @@ func example(f *found) (item, answer map[string]any) {
 		}
 	}
 	for _, g := range f.parts {
-		texts := g.template + g.Reference
-		for _, m := range g.messages {
-			texts += m.text
-		}
+		texts := g.texts()
 		_ = filled(texts)
 		for _, v := range variables(texts) {
 			if v.namespace == "sample" {
@@ -89,6 +86,15 @@ func example(f *found) (item, answer map[string]any) {
 	}
 	item, _ = columns.(map[string]any)
 	return item, answered(sample)
+}
+
+// texts returns everything in which a grader may have templates.
+func (g *grader) texts() string {
+	texts := g.template + g.Reference
+	for _, m := range g.messages {
+		texts += m.text
+	}
+	return texts
 }
 
 // ofItem matches what a python grader reads of the item.
@@ -235,14 +241,7 @@ func configuration(w *Reward, f *found) []byte {
 		}
 	}
 	fmt.Fprintf(&b, "      server:\n        url: https://api.openai.com/v1 # or any server with the same API\n        model: %s\n        key_env: OPENAI_API_KEY\n", strconv.Quote(g.Model))
-	if s := g.Sampling; s.Effort != nil || s.TopP != nil {
-		var extra []string
-		if s.Effort != nil {
-			extra = append(extra, "reasoning_effort: "+strconv.Quote(*s.Effort))
-		}
-		if s.TopP != nil {
-			extra = append(extra, "top_p: "+number(*s.TopP))
-		}
+	if extra := g.Sampling.extra(); len(extra) > 0 {
 		fmt.Fprintf(&b, "        extra: {%s}\n", strings.Join(extra, ", "))
 	}
 	if n := most(f); n > 0 {
@@ -253,6 +252,17 @@ func configuration(w *Reward, f *found) []byte {
 	}
 	fmt.Fprintf(&b, "      calls: %d\n      cache: answers\n", w.Asks)
 	return []byte(b.String())
+}
+
+// extra returns the settings for which a configuration of Merit has no key, as YAML.
+func (s sampling) extra() (fields []string) {
+	if s.Effort != nil {
+		fields = append(fields, "reasoning_effort: "+strconv.Quote(*s.Effort))
+	}
+	if s.TopP != nil {
+		fields = append(fields, "top_p: "+number(*s.TopP))
+	}
+	return fields
 }
 
 // most returns the largest limit on the tokens of an answer; 0 if there is none.

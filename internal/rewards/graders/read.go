@@ -99,7 +99,7 @@ func (r *reader) problem(at, hint, format string, values ...any) {
 	})
 }
 
-// file finds graders in one of the forms in which they are written: the grader itself, the body
+// read finds graders in one of the forms in which they are written: the grader itself, the body
 // of a request to run or validate one, a fine-tuning job, an eval.
 func (r *reader) read(text []byte) *found {
 	var all struct {
@@ -146,7 +146,7 @@ func (r *reader) one(f *found, at string, text []byte) {
 	}
 	f.parts = []*grader{f.top}
 	if f.top.Type == "multi" {
-		f.parts = r.several(under(at, "graders"), f.top.Graders, "")
+		f.parts = r.several(under(at, "graders"), f.top.Graders)
 		r.combine(f, at)
 	} else if f.top.key = f.top.Name; f.top.key == "" {
 		f.top.key = f.top.Type
@@ -155,7 +155,7 @@ func (r *reader) one(f *found, at string, text []byte) {
 
 // criteria reads those of an eval.
 func (r *reader) criteria(f *found, text []byte) {
-	f.parts = r.several("testing_criteria", text, "multi")
+	f.parts = r.several("testing_criteria", text)
 	for _, g := range f.parts {
 		if g.Threshold == nil && g.Type != "string_check" && g.Type != "label_model" {
 			r.problem(g.at, "add pass_threshold, the least score that passes", "pass_threshold is missing, so nothing says which scores pass")
@@ -167,24 +167,12 @@ func under(at, name string) string { return strings.TrimPrefix(at+"."+name, ".")
 
 // several reads an object of graders, or a list, as the guide's older examples have it, or one
 // grader alone, as the types of the published client have it.
-func (r *reader) several(at string, text []byte, refused string) (all []*grader) {
+func (r *reader) several(at string, text []byte) (all []*grader) {
 	add := func(key, at string, text []byte) {
-		g := r.grader(at, text)
-		if g == nil {
-			return
+		if g := r.grader(at, text); g != nil {
+			r.called(g, key, all)
+			all = append(all, g)
 		}
-		if g.key = key; key == "" {
-			g.key = g.Name
-		}
-		if g.Type == "multi" {
-			r.problem(at, "put its graders into the outer one, and its formula in parentheses into calculate_output", "a multi grader cannot contain another one, nor can an eval")
-		}
-		if g.key == "" {
-			r.problem(at, "give it a name", "name is missing, and nothing else names its score")
-		} else if slices.ContainsFunc(all, func(o *grader) bool { return o.key == g.key }) {
-			r.problem(at, "rename one of them", "two graders are called %q", g.key)
-		}
-		all = append(all, g)
 	}
 	switch kind := firstByte(text); kind {
 	case '{':
@@ -211,6 +199,21 @@ func (r *reader) several(at string, text []byte, refused string) (all []*grader)
 		r.problem(at, "", "it must have at least one grader, and at most 1000")
 	}
 	return all
+}
+
+// called sets the key of a grader that is one of several, besides those that were read before.
+func (r *reader) called(g *grader, key string, before []*grader) {
+	if g.key = key; key == "" {
+		g.key = g.Name
+	}
+	if g.Type == "multi" {
+		r.problem(g.at, "put its graders into the outer one, and its formula in parentheses into calculate_output", "a multi grader cannot contain another one, nor can an eval")
+	}
+	if g.key == "" {
+		r.problem(g.at, "give it a name", "name is missing, and nothing else names its score")
+	} else if slices.ContainsFunc(before, func(o *grader) bool { return o.key == g.key }) {
+		r.problem(g.at, "rename one of them", "two graders are called %q", g.key)
+	}
 }
 
 func firstByte(text []byte) byte {

@@ -28,9 +28,7 @@ const (
 // without a score does not count in the figures of reward.
 func Aggregate(body []byte) ([]byte, error) {
 	d := &decoder{peer: NeMoGym}
-	all, tasks := samples{}, map[string]samples{}
-	order := []string{}
-	rollouts := map[string]int{}
+	all, tasks, rollouts := samples{}, map[int]samples{}, map[int]int{}
 	if top, ok := d.document(body); ok {
 		list, _ := d.list("verify_responses", top.values["verify_responses"])
 		for i, raw := range list {
@@ -38,31 +36,25 @@ func Aggregate(body []byte) ([]byte, error) {
 			if !ok {
 				continue
 			}
-			task := string(row.get(taskField))
-			if _, err := strconv.Atoi(task); err != nil {
-				task = "0"
+			task, err := strconv.Atoi(string(row.get(taskField)))
+			if err != nil {
+				task = 0
 			}
 			if tasks[task] == nil {
-				tasks[task], order = samples{}, append(order, task)
+				tasks[task] = samples{}
 			}
 			rollouts[task]++
-			for _, s := range []samples{all, tasks[task]} {
-				s.add(row)
-			}
+			all.add(row)
+			tasks[task].add(row)
 		}
 	}
 	if err := d.err(); err != nil {
 		return nil, err
 	}
-	groups := make([]map[string]any, 0, len(order))
-	slices.SortFunc(order, func(a, b string) int {
-		x, _ := strconv.Atoi(a)
-		y, _ := strconv.Atoi(b)
-		return x - y
-	})
-	for _, task := range order {
+	groups := make([]map[string]any, 0, len(tasks))
+	for _, task := range slices.Sorted(maps.Keys(tasks)) {
 		group := tasks[task].profile()
-		group[taskField], group["num_rollouts"] = json.RawMessage(task), rollouts[task]
+		group[taskField], group["num_rollouts"] = task, rollouts[task]
 		groups = append(groups, group)
 	}
 	agent, keys := all.profile(), map[string]any{}

@@ -42,15 +42,8 @@ func (d *decoder) openRLHF(o object) []made {
 	all := make([]made, 0, len(queries))
 	others := d.others(o, len(queries))
 	for i := range queries {
-		query, isText := d.text(index("query", i), queries[i])
-		prompt, isToo := d.text(index("prompts", i), prompts[i])
-		if !isText || !isToo {
-			continue
-		}
-		answer, found := response(query, prompt)
-		if !found {
-			d.wrong(index("query", i), fmt.Sprintf("does not begin with prompts[%d], so the response cannot be separated from the prompt", i),
-				"send the prompt as the tokenizer decodes it; this format does not support prompts with images")
+		answer, ok := d.answered(i, queries[i], prompts[i])
+		if !ok {
 			continue
 		}
 		c := columns{decoder: d}
@@ -61,6 +54,20 @@ func (d *decoder) openRLHF(o object) []made {
 		all = append(all, made{id: index("query", i), prompt: prompts[i], completion: quote(answer), truth: present(labels[i]), columns: c.kept})
 	}
 	return all
+}
+
+// answered returns what a query has after its prompt.
+func (d *decoder) answered(i int, rawQuery, rawPrompt json.RawMessage) (answer string, ok bool) {
+	query, isText := d.text(index("query", i), rawQuery)
+	prompt, isToo := d.text(index("prompts", i), rawPrompt)
+	if !isText || !isToo {
+		return "", false
+	}
+	if answer, ok = response(query, prompt); !ok {
+		d.wrong(index("query", i), fmt.Sprintf("does not begin with prompts[%d], so the response cannot be separated from the prompt", i),
+			"send the prompt as the tokenizer decodes it; this format does not support prompts with images")
+	}
+	return answer, ok
 }
 
 // others holds the fields of a request besides those of the protocol.
