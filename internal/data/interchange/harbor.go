@@ -80,13 +80,16 @@ func trajectories(folder string, notes *Notes) (found []string, err error) {
 		return nil
 	})
 	slices.Sort(found)
-	for _, at := range found {
-		delete(trials, path.Dir(path.Dir(at)))
-		delete(trials, path.Dir(at))
-	}
-	for _, at := range found {
-		if home, _ := stepOfTrial(at); home != "" {
-			delete(trials, home)
+	without(folder, trials, found, notes)
+	return found, err
+}
+
+// without counts the trials in folder that have none of the documents.
+func without(folder string, trials map[string]bool, documents []string, notes *Notes) {
+	for _, at := range documents {
+		home, _ := stepOfTrial(at)
+		for _, of := range []string{path.Dir(path.Dir(at)), path.Dir(at), home} {
+			delete(trials, of)
 		}
 	}
 	for at := range trials {
@@ -94,7 +97,6 @@ func trajectories(folder string, notes *Notes) (found []string, err error) {
 			notes.Add("trial without agent/%s, because its agent does not write ATIF: omitted", trajectoryFile)
 		}
 	}
-	return found, err
 }
 
 // trial reads the document in a folder, with the result of the trial to which it belongs.

@@ -334,29 +334,34 @@ func (s *inspectSample) attached(text string) string {
 	return text
 }
 
+// scorer adds what a scorer says to result: the first gives the score, the others a metric. A value
+// with members is a metric for each.
+func scorer(result *rl.EvaluateResult, name string, said fields, first bool, notes *Notes) {
+	values := object(said.values["value"])
+	for _, of := range values.names {
+		if v, ok := inspectValue(values.values[of]); ok {
+			result.Metrics = append(result.Metrics, rl.Metric{Name: name + "." + of, Score: v, IsScoreValid: true})
+		}
+	}
+	v, ok := inspectValue(said.values["value"])
+	switch why := textOf(said.values["explanation"]); {
+	case !ok && len(values.names) == 0:
+		notes.Add("value of the scorer %.60q that is not a number: no score", name)
+		result.Metrics = append(result.Metrics, rl.Metric{Name: name, Reason: why})
+	case !ok:
+	case first:
+		result.Score, result.IsScoreValid, result.Reason = v, true, why
+	default:
+		result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: v, IsScoreValid: true})
+	}
+}
+
 // score gives t the value of the first scorer, as Inspect's own sample.score does, and the others as metrics.
 func (s *inspectSample) score(t *rl.Trajectory, notes *Notes) error {
 	scores := object(s.Scores)
 	result := &rl.EvaluateResult{}
 	for i, name := range scores.names {
-		f := object(scores.values[name])
-		values := object(f.values["value"])
-		for _, of := range values.names {
-			if v, ok := inspectValue(values.values[of]); ok {
-				result.Metrics = append(result.Metrics, rl.Metric{Name: name + "." + of, Score: v, IsScoreValid: true})
-			}
-		}
-		v, ok := inspectValue(f.values["value"])
-		switch {
-		case !ok && len(values.names) == 0:
-			notes.Add("value of the scorer %.60q that is not a number: no score", name)
-			result.Metrics = append(result.Metrics, rl.Metric{Name: name, Reason: textOf(f.values["explanation"])})
-		case !ok:
-		case i == 0:
-			result.Score, result.IsScoreValid, result.Reason = v, true, textOf(f.values["explanation"])
-		default:
-			result.Metrics = append(result.Metrics, rl.Metric{Name: name, Score: v, IsScoreValid: true})
-		}
+		scorer(result, name, object(scores.values[name]), i == 0, notes)
 	}
 	switch {
 	case len(scores.names) == 0:

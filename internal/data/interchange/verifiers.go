@@ -210,6 +210,11 @@ func readVerifiersEpisode(text []byte, in source) (all []*rl.Trajectory, err err
 	if err := strictjson.Unmarshal(text, e); err != nil {
 		return nil, notOf(verifiersTraces, err)
 	}
+	return e.read(notes)
+}
+
+// read returns the trajectories of an episode, without those in which no model was called.
+func (e *verifiersEpisode) read(notes *Notes) (all []*rl.Trajectory, err error) {
 	group := ""
 	if e.Group != nil {
 		group = e.Group.ID
