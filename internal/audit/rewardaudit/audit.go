@@ -128,7 +128,23 @@ func (a *auditor) probe(ctx context.Context) error {
 			a.wrongReplies(t, a.tasks)
 		}
 	}
-	return a.evaluate(ctx, a.all[from:])
+	err := a.evaluate(ctx, a.all[from:])
+	a.drop()
+	return err
+}
+
+// drop leaves a task without an oracle if it has more to score than a reply, such as the spans of
+// a trace, and every reply got the same score: the reward scores the rest.
+func (a *auditor) drop() {
+	for _, t := range a.tasks {
+		if t.oracle == nil || !t.structured() || slices.ContainsFunc(a.all, func(p *probe) bool {
+			return p.task == t && slices.Contains(wrong, p.kind) && (!p.scored() || p.score() != t.oracle.score())
+		}) {
+			continue
+		}
+		t.oracle, t.form, t.answers = nil, "", nil
+		a.all = slices.DeleteFunc(a.all, func(p *probe) bool { return p.task == t && p.kind != recorded })
+	}
 }
 
 // compares reports whether the reward compares trajectories.

@@ -45,7 +45,7 @@ func (a *auditor) judge() {
 	a.strange()
 	switch {
 	case !checkable:
-		a.without("the rows have no ground truth that the reward takes; name rows that have one with --data", "reward.ground_truth")
+		a.without("the rows have no ground truth that the reward takes, or it scores their other columns and not the reply; name rows that have one with --data", "reward.ground_truth")
 	case !decided && !a.gap():
 		a.blind()
 	case !decided:

@@ -146,6 +146,18 @@ func truthOf(row *rl.Trajectory, info reward.Info) json.RawMessage {
 	return nil
 }
 
+// structured reports whether the row has objects for the reward to score: in its ground truth,
+// which then is not an answer, or in a column.
+func (t *task) structured() bool {
+	object := func(v json.RawMessage) bool { return bytes.Contains(v, []byte("{")) && !bytes.HasPrefix(v, []byte(`"`)) }
+	for name, v := range t.row.Metadata {
+		if object(v) && !slices.Contains(truthColumns, name) {
+			return true
+		}
+	}
+	return len(t.answers) == 0 && object(t.truth)
+}
+
 // said reports whether a truth says anything: not null, and not an empty text, list or object,
 // beside which doing nothing may be right.
 func said(truth json.RawMessage) bool {
