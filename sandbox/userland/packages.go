@@ -12,13 +12,14 @@ import (
 // provided are the packages of Debian and Ubuntu whose commands the userland has, or that have
 // none which a script would miss.
 var provided = strings.Fields(`apt-transport-https apt-utils bash ca-certificates coreutils curl dash diffutils file findutils gawk gnupg grep gzip jq
-	locales mawk procps python-is-python3 python3 python3-minimal python3-numpy python3-pip python3-pytest python3-venv python3-setuptools python3-wheel
+	locales mawk musl-locales procps py3-numpy py3-pip py3-pytest python-is-python3 python3 python3-minimal python3-numpy python3-pip python3-pytest python3-venv python3-setuptools python3-wheel
 	sed software-properties-common sudo tar time tree tzdata unzip util-linux wget xxd zip`)
 
+// apt is also Alpine's apk, as far as scripts differ.
 func apt(c *call) int {
 	var rest []string
 	for args := c.args; len(args) > 0; {
-		if args = beyond(args, "-o -t -c --option --target-release"); len(args) > 0 {
+		if args = beyond(args, "-o -t -c --option --target-release --virtual -X --repository"); len(args) > 0 {
 			rest, args = append(rest, args[0]), args[1:]
 		}
 	}
@@ -26,11 +27,11 @@ func apt(c *call) int {
 		c.usage("no operation given")
 	}
 	switch rest[0] {
-	case "update", "upgrade", "dist-upgrade", "full-upgrade", "clean", "autoclean", "autoremove", "remove", "purge":
+	case "update", "upgrade", "dist-upgrade", "full-upgrade", "clean", "autoclean", "autoremove", "remove", "purge", "del", "fix", "cache":
 		c.print("Reading package lists...\n")
 		return 0
-	case "install":
-	case "list", "show", "policy", "search":
+	case "install", "add":
+	case "list", "show", "policy", "search", "info":
 		for _, name := range rest[1:] {
 			if slices.Contains(provided, name) {
 				c.print(name, " [installed]\n")
@@ -111,7 +112,10 @@ func beyond(args []string, valued string) []string {
 	return args
 }
 
-const uvOptions = "-p --python -w --with --from --with-requirements --with-editable --index-url --index --default-index --extra-index-url --extra --group --project --directory --link-mode"
+const uvOptions = "-p --python -w --with --from --with-requirements --with-editable --index-url --index --default-index --extra-index-url --extra --group --project --directory --link-mode " +
+	"--cache-dir --config-file --env-file --exclude-newer --index-strategy --keyring-provider --resolution --prerelease --python-preference --python-platform --color " +
+	"-c --constraints --constraint --overrides --override --build-constraints --refresh-package --reinstall-package --upgrade-package -P --no-build-package --no-binary-package " +
+	"--torch-backend --fork-strategy --allow-insecure-host --default-timeout --with-executables-from --no-group --only-group --package --config-setting -C -f --find-links"
 
 // uvx runs a command of an installed package.
 func uvx(c *call) int {

@@ -18,7 +18,7 @@ func init() {
 		"sync": nothing, "tac": tac, "tail": tail, "tar": tarUtility, "tee": tee, "time": follow("p"), "timeout": timeout,
 		"touch": touch, "tr": tr, "tree": tree, "truncate": truncateUtility, "uname": uname, "uniq": uniq,
 		"unlink": rm, "unzip": unzip, "wc": wc, "which": which, "whoami": says("root"), "logname": says("root"),
-		"apt": apt, "apt-get": apt, "curl": download, "wget": download, "uv": uv, "uvx": uvx, "dpkg": dpkg, "dpkg-query": dpkg, "ps": ps, "file": file,
+		"apk": apt, "apt": apt, "apt-get": apt, "curl": download, "wget": download, "uv": uv, "uvx": uvx, "dpkg": dpkg, "dpkg-query": dpkg, "ps": ps, "file": file,
 		"useradd": useradd, "adduser": useradd, "groupadd": nothing, "addgroup": nothing, "usermod": nothing, "chpasswd": nothing, "passwd": nothing, "su": su, "runuser": su, "gosu": su,
 		"locale-gen": nothing, "ldconfig": nothing, "update-ca-certificates": nothing, "add-apt-repository": nothing, "apt-key": nothing,
 		"xargs": xargs, "xxd": xxd, "yes": yes, "zcat": gzipUtility, "zip": zipUtility, "setsid": follow(""), "install": install,

@@ -3,6 +3,7 @@ package wasi
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine/disk"
 )
@@ -321,7 +322,7 @@ func tableRandom(w *World, p []uint64) uint64 {
 }
 
 // tablePoll answers with the descriptors that are ready. If none is, it moves the clock to
-// the first time limit.
+// the first time limit, or lets those processes continue that have the other end of a standard stream.
 func tablePoll(w *World, p []uint64) uint64 {
 	in, out, n := uint32(p[0]), uint32(p[1]), uint32(p[2])
 	if n == 0 || n > maxEvents {
@@ -334,6 +335,7 @@ func tablePoll(w *World, p []uint64) uint64 {
 		return errnoFault
 	}
 	subs := append([]byte(nil), view...) // the events may overlap them
+	w.Table.waitAny(subs)
 	found, first, limit := uint32(0), -1, uint64(0)
 	for k := range int(n) {
 		s := subs[k*subscription : (k+1)*subscription]
@@ -358,6 +360,27 @@ func tablePoll(w *World, p []uint64) uint64 {
 		w.Abort(ErrDeadlock)
 	}
 	return w.put32(uint32(p[3]), found)
+}
+
+// waitAny waits for a standard stream among subscriptions, if the process waits in the host and there is
+// nothing else to answer.
+func (t *Table) waitAny(subs []byte) {
+	var stream *Open
+	var fd uint64
+	write := false
+	for s := range slices.Chunk(subs, subscription) {
+		n, writes := binary.LittleEndian.Uint32(s[16:]), s[8] == 2
+		o := t.Get(n)
+		switch {
+		case s[8] == 0 || o == nil || o.Ready(writes):
+			return
+		case stream == nil && n <= 2:
+			stream, fd, write = o, uint64(n), writes
+		}
+	}
+	if stream != nil {
+		t.wait(fd, stream, write)
+	}
 }
 
 // due returns when a time limit passes, on the clock of the machine.
