@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/box"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/harbor/trial"
 )
@@ -178,7 +179,9 @@ func (e *environment) step(ctx context.Context, s *slot, action string, t *turn)
 	done := !strings.HasPrefix(said, "[") || strictjson.Unmarshal([]byte(said), &calls) != nil
 	last := len(s.state.Actions) >= e.world.options.MaxSteps
 	for _, c := range calls {
-		e.call(ctx, s, c, t)
+		if err := e.call(ctx, s, c, t); err != nil {
+			return err
+		}
 	}
 	last = last || s.scene.Spent()
 	switch {
@@ -195,8 +198,8 @@ func (e *environment) step(ctx context.Context, s *slot, action string, t *turn)
 	return nil
 }
 
-// call runs one command.
-func (e *environment) call(ctx context.Context, s *slot, c call, t *turn) {
+// call runs one command. An error is a failure of this computer, which an agent is not told.
+func (e *environment) call(ctx context.Context, s *slot, c call, t *turn) error {
 	var arguments struct {
 		Command *string `json:"command"`
 	}
@@ -205,9 +208,12 @@ func (e *environment) call(ctx context.Context, s *slot, c call, t *turn) {
 		t.reply.Flags[t.slot] |= env.InvalidAction
 		s.mark("invalid", c.Function.Name, c.Function.Arguments)
 		t.event(env.EventToolResult, c.Function.Name[:min(len(c.Function.Name), 256)], "error: call bash with a text called command")
-		return
+		return nil
 	}
 	r := s.scene.Run(ctx, "exec 2>&1; "+*arguments.Command)
+	if errors.Is(r.Err, box.Infrastructure) || errors.Is(r.Err, box.TimedOut) {
+		return r.Err
+	}
 	text := cut(string(r.Output), e.world.options.Output)
 	switch {
 	case r.Err != nil:
@@ -217,6 +223,7 @@ func (e *environment) call(ctx context.Context, s *slot, c call, t *turn) {
 	}
 	s.mark(*arguments.Command, text)
 	t.event(env.EventToolResult, "bash", strings.ToValidUTF8(strings.TrimPrefix(text, "\n"), "�"))
+	return nil
 }
 
 // cut leaves out the middle of a long text.
