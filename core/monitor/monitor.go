@@ -34,6 +34,9 @@ type finding struct {
 // flags are all there are, in the order of their reports.
 var flags = slices.Concat(rewardFlags, policyFlags, dataFlags, outcomeFlags, hackingFlags)
 
+// rolloutFlags need nothing of the updates of the policy.
+var rolloutFlags = slices.Concat(rewardFlags, dataFlags, outcomeFlags, hackingFlags)
+
 // checkNames returns the names of all red flags.
 func checkNames() []string {
 	var names []string
@@ -46,12 +49,14 @@ func checkNames() []string {
 // Look returns the red flags that are newly raised at the last line of history,
 // which holds all lines of the run so far. Look returns a flag that stays raised
 // again after Config.Repeat iterations, or at once if it becomes an alarm. A
-// Config without a window raises none.
+// Config without a window raises none. A history of episodes alone, without Update,
+// raises none of the flags about the policy's updates.
 func (c Config) Look(history []run.Iteration) []run.Alarm {
 	if c.Window < 1 || len(history) == 0 {
 		return nil
 	}
-	v, looked := newView(c, history), flags
+	v := newView(c, history)
+	looked := v.flags()
 	if line := &history[len(history)-1]; len(v.lines) == 0 || v.last() != line {
 		v.lines, looked = append(v.lines, line), outcomeFlags // nothing but outcomes was measured
 	}

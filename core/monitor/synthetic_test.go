@@ -59,6 +59,29 @@ func TestAllUnscored(t *testing.T) {
 	require.Empty(t, Default().Look(history[:1]), "before training")
 }
 
+// Promise: a history of episodes alone, without the updates of the policy, raises the other flags
+// and no others. A flag that stays raised is repeated after as many lines as Repeat says, however
+// far apart their numbers are.
+func TestEpisodesAlone(t *testing.T) {
+	history := healthy(60, func(i int, it *run.Iteration) {
+		it.Iteration, it.Update = 100*i, nil
+		if i > 30 {
+			it.Outputs.Distinct = 0.1
+		}
+	})
+	var raised []int
+	for n := 1; n <= len(history); n++ {
+		alarms := Default().Look(history[:n])
+		history[n-1].Alarms = alarms
+		for _, a := range alarms {
+			require.Equal(t, "repetition", a.Name)
+			raised = append(raised, a.Iteration/100)
+		}
+	}
+	require.Len(t, raised, 2)
+	require.Equal(t, Default().Repeat, raised[1]-raised[0])
+}
+
 // Promise: every red flag goes up on a history of its kind, with evidence and
 // advice, and no other does.
 func TestEveryFlagOnItsKind(t *testing.T) {

@@ -22,12 +22,20 @@ type view struct {
 func newView(c Config, history []run.Iteration) *view {
 	v := &view{c: c, all: history, known: map[string][]float64{}}
 	for i := range history {
-		if it := &history[i]; it.Rollout != nil && it.Advantage != nil && it.Update != nil && it.Outputs != nil {
+		if it := &history[i]; it.Rollout != nil && it.Advantage != nil && it.Outputs != nil {
 			v.lines = append(v.lines, it)
 		}
 	}
 	v.score = v.series("score", func(it *run.Iteration) float64 { return it.Outputs.Score })
 	return v
+}
+
+// flags returns the flags whose measurements every line has.
+func (v *view) flags() []flag {
+	if slices.ContainsFunc(v.lines, func(it *run.Iteration) bool { return it.Update == nil }) {
+		return rolloutFlags
+	}
+	return flags
 }
 
 func (v *view) last() *run.Iteration { return v.lines[len(v.lines)-1] }
@@ -47,9 +55,8 @@ func (v *view) series(name string, value func(*run.Iteration) float64) []float64
 
 // said reports whether the flag was raised recently, at least at this level.
 func (v *view) said(name string, level run.Level) bool {
-	now := v.last().Iteration
-	for i := len(v.all) - 2; i >= 0 && now-v.all[i].Iteration < v.c.Repeat; i-- {
-		for _, a := range v.all[i].Alarms {
+	for _, it := range last(v.all[:len(v.all)-1], v.c.Repeat-1) {
+		for _, a := range it.Alarms {
 			if a.Name == name && (a.Level == level || a.Level == run.Alert) {
 				return true
 			}

@@ -65,6 +65,7 @@ func groups(h *console.Host) []group {
 		}},
 		{"Look at runs and check them:", []*cobra.Command{
 			runscmd.NewListCmd(h),
+			runscmd.NewWatchCmd(h),
 			uicmd.NewCmd(h),
 			newViewCmd(h),
 			playcmd.NewCmd(h),
