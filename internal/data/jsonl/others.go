@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/base/jsonspan"
 	"github.com/merit-rl/merit/internal/data/interchange"
 	"github.com/merit-rl/merit/internal/data/table"
@@ -118,10 +117,13 @@ func (r *Reader) Notes() []string { return r.notes.Lines() }
 // Foreign reports whether the file has the format of another tool.
 func (r *Reader) Foreign() bool { return r.notes != nil }
 
+// runManifest is run.ManifestFile, a file of every run; core/run is a floor above.
+const runManifest = "manifest.json"
+
 // IsForeign reports whether a file or a folder has the format of another tool. The folder of a run
 // of Merit has not.
 func IsForeign(path string) bool {
-	if _, err := os.Stat(filepath.Join(path, run.ManifestFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(path, runManifest)); err == nil {
 		return false
 	}
 	in, err := Open(path, nil)
