@@ -149,7 +149,9 @@ func truthOf(row *rl.Trajectory, info reward.Info) json.RawMessage {
 // structured reports whether the row has objects for the reward to score: in its ground truth,
 // which then is not an answer, or in a column.
 func (t *task) structured() bool {
-	object := func(v json.RawMessage) bool { return bytes.Contains(v, []byte("{")) && !bytes.HasPrefix(v, []byte(`"`)) }
+	object := func(v json.RawMessage) bool {
+		return bytes.Contains(v, []byte("{")) && !bytes.HasPrefix(v, []byte(`"`))
+	}
 	for name, v := range t.row.Metadata {
 		if object(v) && !slices.Contains(truthColumns, name) {
 			return true
