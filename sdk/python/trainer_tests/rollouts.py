@@ -16,7 +16,7 @@ seed: 1
 environment: {{plugin: ./plugin.py, slots: 2, options: {options}, start_timeout: 120s, reset_deadline: 60s, batch_deadline: 60s}}
 policy: {{plugin: openai, options: {{url: "{url}/v1", model: scripted, temperature: 0}}}}
 rewards: [{{environment: true}}]
-rollout: {{groups: 2, members: 2, max_steps: 8}}
+rollout: {{groups: 2, members: 2, max_steps: 8, action: {action}}}
 """
 
 
@@ -57,11 +57,11 @@ def model(say):
         server.server_close()
 
 
-def rollout(folder: Path, plugin: str, say, options: str = "{}"):
+def rollout(folder: Path, plugin: str, say, options: str = "{}", action: str = "{}"):
     """The finished process of merit rollout, and its episodes."""
     (folder / "plugin.py").write_text(plugin)
     with model(say) as url:
-        (folder / "rollout.yaml").write_text(CONFIG.format(url=url, options=options))
+        (folder / "rollout.yaml").write_text(CONFIG.format(url=url, options=options, action=action))
         environment = {**os.environ, "MERIT_PLUGIN_PYTHON": sys.executable, "PYTHONPATH": str(folder)}
         command = [http_server.program(), "rollout", "-c", "rollout.yaml", "--out", "episodes.jsonl"]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)

@@ -111,11 +111,12 @@ merit_plugin.verifiers.serve(load, name="sums")
 
     def say(body):
         assert [t["function"]["name"] for t in body["tools"]] == ["double"]
-        last = body["messages"][-1]
-        if last["role"] == "tool":
-            return last["content"]
-        return [{"id": "a", "type": "function", "function": {"name": "double", "arguments": json.dumps({"n": int(last["content"].split()[0])})}}]
+        results = [m["content"] for m in body["messages"] if m["role"] == "tool"]
+        if results:
+            return results[-1]
+        n = int(body["messages"][-1]["content"].split()[0])
+        return [{"id": "a", "type": "function", "function": {"name": "double", "arguments": json.dumps({"n": n})}}]
 
-    done, episodes = rollouts.rollout(tmp_path, plugin, say)
+    done, episodes = rollouts.rollout(tmp_path, plugin, say, action="{parse: chat}")
     assert done.returncode == 0, done.stderr
     assert [(e["outcome"], e["evaluation"]["score"], len(e["steps"])) for e in episodes] == [("scored", 1.0, 2)] * 4
