@@ -3,11 +3,14 @@ package auditcmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/audit"
 	"github.com/merit-rl/merit/internal/audit/envaudit"
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -96,7 +99,7 @@ func (o *auditOptions) server(ctx context.Context, s *envaudit.Subject, url stri
 	options := map[string]any{}
 	if o.Options != "" {
 		if err := strictjson.Unmarshal([]byte(o.Options), &options); err != nil {
-			return err
+			return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "--options", What: "is not a JSON object", Err: err, Hint: `write names and texts in double quotes, such as {"action": {"field": "move"}}`}
 		}
 	}
 	options["url"] = url
@@ -113,6 +116,9 @@ func (o *auditOptions) server(ctx context.Context, s *envaudit.Subject, url stri
 	if _, err := host.Check(ctx, cfg); err != nil {
 		return err // the server does not answer, or the client needs other options: nothing was audited
 	}
+	if cfg.Slots, err = sessions(ctx, cfg, options); err != nil {
+		return err
+	}
 	s.Remote = true
 	s.Open = func(ctx context.Context) (env.Env, error) {
 		e, err := host.Open(ctx, cfg)
@@ -122,4 +128,31 @@ func (o *auditOptions) server(ctx context.Context, s *envaudit.Subject, url stri
 		return envaudit.Steady(e), nil
 	}
 	return nil
+}
+
+// sessions returns for how many of the slots the server has a session at the same time; many
+// servers of OpenEnv admit one.
+func sessions(ctx context.Context, cfg host.Config, options map[string]any) (int, error) {
+	options = maps.Clone(options)
+	options["reset_timeout"] = "5s"
+	text, err := json.Marshal(options)
+	if err != nil {
+		return 0, err
+	}
+	cfg.Options = text
+	e, err := host.Open(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	b, r, n := env.NewBatch(e.Spec()), env.Reply{}, cfg.Slots
+	for i := range b.Ops {
+		b.Ops[i] = env.Reset
+	}
+	err = e.Exchange(ctx, b, &r)
+	for _, v := range r.Events {
+		if v.Kind == env.EventError && strings.Contains(v.Message, "the server had no session") {
+			n--
+		}
+	}
+	return max(1, n), errors.Join(err, e.Close())
 }

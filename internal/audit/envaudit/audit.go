@@ -24,7 +24,7 @@ import (
 
 // Subject is an environment to audit.
 type Subject struct {
-	// Open opens the environment with five slots; nil of a package whose server does not run.
+	// Open opens the environment with five slots, or as many as its server admits; nil of a package whose server does not run.
 	Open func(ctx context.Context) (env.Env, error)
 	// Portable opens it on another engine; nil if there is none.
 	Portable func(ctx context.Context) (env.Env, error)
@@ -128,7 +128,7 @@ func (a *auditor) live(ctx context.Context) error {
 	if err := errors.Join(err, e.Close()); err != nil {
 		return err
 	}
-	a.add(audit.Passing("runtime.startup", map[string]any{"seconds": a.opened.Seconds()}))
+	a.add(audit.Passing("runtime.startup", map[string]any{"seconds": a.opened.Seconds(), "slots": a.spec.Slots}))
 	a.declared()
 	if err := a.contract(ctx); err != nil {
 		return err

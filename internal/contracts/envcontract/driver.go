@@ -50,8 +50,12 @@ func (d *driver) start() {
 	}
 }
 
-// another returns a driver of the same environment, opened again.
+// another returns a driver of the same environment, opened again. An environment with one slot is
+// closed before, because it may be all that a server admits.
 func (d *driver) another() *driver {
+	if d.env.Spec().Slots == 1 {
+		d.OK(d.env.Close(), "close")
+	}
 	o := &driver{Checker: d.Checker, ctx: d.ctx, open: d.open, texts: d.texts}
 	o.start()
 	d.opened = append(d.opened, o.env)

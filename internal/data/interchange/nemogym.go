@@ -211,7 +211,6 @@ type items struct {
 	open     *rl.Message
 	tokens   map[string][]int32
 	subs     map[string][]nemoInvocation // by the call that started them; those of none under ""
-	names    map[string]bool
 }
 
 func (w *items) wrong(place, format string, args ...any) {

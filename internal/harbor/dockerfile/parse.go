@@ -3,12 +3,12 @@
 package dockerfile
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Instruction is one instruction of a Dockerfile.
@@ -127,7 +127,7 @@ func (r *reader) instruction(line string, at int) (Instruction, error) {
 		return i, fmt.Errorf("%s has no arguments", i.Name)
 	}
 	if strings.HasPrefix(rest, "[") {
-		if json.Unmarshal([]byte(rest), &i.List) != nil {
+		if strictjson.Unmarshal([]byte(rest), &i.List) != nil {
 			i.List = nil // a command that begins with [
 		}
 	}

@@ -44,13 +44,6 @@ type talk struct {
 	compact  bool
 }
 
-// truth is what is true of a call.
-type truth struct {
-	session      int
-	kind         Kind
-	parent, from string // the parent of a branch, else the call before
-}
-
 func (s *session) words(n int) string {
 	var b strings.Builder
 	for i := range n {
