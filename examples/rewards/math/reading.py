@@ -13,6 +13,7 @@ DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox")
 NUMBER = re.compile(r"\s*-?[$€£¥]?\s*-?(\d{1,3}(,\d{3})+|\d*)(\.\d+)?\s*%?\s*")
 PROSE = re.compile(r"\n|(?<![\\{A-Za-z])[A-Za-z]{2,}\s+[A-Za-z]{2,}|^\W*\d[\d.,]*\s+[A-Za-z]{2,}")
 SHOWN = 200  # characters of a text in a reason
+DEPTH = 100  # brackets within brackets: reading deeper ones takes time with the square of the depth
 
 
 class Reading(NamedTuple):
@@ -35,6 +36,8 @@ def read(text: str, configs: "tuple[Any, ...]", words: bool = False) -> Reading:
     mathematics is read with them first; prose, and a number, as it stands, and
     if that gives nothing and ``words`` may be an answer, with dollars too.
     """
+    if nested(text) > DEPTH:
+        return Reading([], cut(text), f"brackets are nested more than {DEPTH} deep")
     ways = [text]
     if not DELIMITED.search(text) and not NUMBER.fullmatch(text):
         if not PROSE.search(text.strip()):
@@ -51,6 +54,17 @@ def read(text: str, configs: "tuple[Any, ...]", words: bool = False) -> Reading:
             return reading
         best = max(best, reading, key=lambda r: (len(r.parsed), bool(r.problem)))
     return best
+
+
+def nested(text: str) -> int:
+    """How deep the brackets of a text are nested, also those that nothing closes."""
+    if sum(map(text.count, "([{")) <= DEPTH:
+        return 0
+    depth = most = 0
+    for c in re.findall(r"[(\[{}\])]", text):
+        depth = depth + 1 if c in "([{" else max(0, depth - 1)
+        most = max(most, depth)
+    return most
 
 
 def truth(value: "Any", configs: "tuple[Any, ...]", marks: "tuple[str, ...]") -> Reading:
