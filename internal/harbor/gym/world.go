@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/box"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/harbor/image"
 	"github.com/merit-rl/merit/internal/harbor/task"
 	"github.com/merit-rl/merit/internal/harbor/trial"
@@ -45,9 +45,7 @@ func DefaultOptions() Options { return Options{MaxSteps: 50, Output: 16 << 10} }
 func ParseOptions(text []byte) (o Options, err error) {
 	o = DefaultOptions()
 	if len(bytes.TrimSpace(text)) > 0 {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&o); err != nil && !errors.Is(err, io.EOF) {
+		if err := strictjson.UnmarshalKnown(text, &o); err != nil {
 			return o, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "options", What: err.Error(), Hint: "the options are max_steps, output, reward and skip"}
 		}
 	}

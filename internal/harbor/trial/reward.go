@@ -1,8 +1,7 @@
 package trial
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/internal/base/box"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Failure is why a trial has no reward. Its name is that of Harbor's exception.
@@ -92,21 +92,19 @@ func oneReward(text []byte) (map[string]float64, error) {
 
 // manyRewards reads a flat JSON object of numbers.
 func manyRewards(text []byte) (map[string]float64, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	var all map[string]json.Number
-	if err := d.Decode(&all); err != nil {
-		return nil, fmt.Errorf("it is not an object of numbers: %w", err)
+	var all map[string]*float64
+	if err := strictjson.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("it is not an object of finite numbers: %w", err)
 	}
-	if d.More() || len(all) == 0 {
-		return nil, fmt.Errorf("it is not one object of numbers")
+	if len(all) == 0 {
+		return nil, errors.New("it is not an object of finite numbers")
 	}
 	rewards := map[string]float64{}
-	for name, text := range all {
-		n, err := text.Float64()
-		if err != nil || math.IsInf(n, 0) {
-			return nil, fmt.Errorf("%s is %q, not a finite number", name, text)
+	for name, n := range all {
+		if n == nil {
+			return nil, fmt.Errorf("%s is null, not a finite number", name)
 		}
-		rewards[name] = n
+		rewards[name] = *n
 	}
 	return rewards, nil
 }

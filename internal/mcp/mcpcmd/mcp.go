@@ -89,7 +89,7 @@ func (o *options) serve(cmd *cobra.Command, args []string) (err error) {
 func (o *options) inside(name string) (string, error) {
 	name = filepath.FromSlash(name)
 	if name != "" && !filepath.IsLocal(name) {
-		return "", fmt.Errorf("%.100q is not a path below the folder: name it relative to the folder, without ..", name)
+		return "", fmt.Errorf("%.100q is not a path below the folder: leave out .. and name it relative to the folder", name)
 	}
 	path, err := filepath.EvalSymlinks(filepath.Join(o.root, name))
 	if err != nil {
