@@ -73,7 +73,7 @@ func TestSchemaKnowsOptions(t *testing.T) {
 	require.Greater(t, seen, 20)
 	for wrong, what := range map[string]string{
 		"mcp: {commnd: python3}":                                             "additional properties 'commnd' not allowed",
-		"mcp: {mode: recrod}":                                                "/environment/mcp/mode",
+		"mcp: {mode: written}":                                               "/environment/mcp/mode",
 		"mcp: {limits: {calls: many}}":                                       "/environment/mcp/limits/calls",
 		"mcp: {args: python3}":                                               "/environment/mcp/args",
 		"{plugin: mcp, options: {mode: tape}}":                               "/environment/options/mode",

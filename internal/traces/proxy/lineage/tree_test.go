@@ -115,7 +115,7 @@ func (s *session) answer(k *talk, c *Call) *rl.Message {
 			messages: []rl.Message{{Role: "system", Content: rl.Text("you look for things")}, {Role: "user", Content: rl.Text(prompt)}}})
 	case what < 11 && len(before) > 4: // a compaction: this answer is the summary
 		m.Content = rl.Text("<summary>\nit was asked for " + s.words(12) + "\nand found were " + s.words(14) + "\n</summary>")
-		k.messages = []rl.Message{before[0], {Role: "user", Content: rl.Text("The conversation so far:\n" + strings.Trim(m.Content.Text(), "<>/sumary\n"))}}
+		k.messages = []rl.Message{before[0], {Role: "user", Content: rl.Text("The conversation so far:\n" + strings.Trim(m.Content.Text(), "<>/amrsuy\n"))}}
 		k.kind, k.parent, k.compact = Compaction, c.Span, true
 	case what < 12: // the same again
 		k.messages, k.kind, k.parent = before, Retry, ""
