@@ -43,6 +43,7 @@ func everyRoute() []asked {
 		{"GET /healthz", "/healthz", "", "", 200},
 		{"GET /readyz", "/readyz", "", "", 200},
 		{"GET /health", "/health", "", "", 200},
+		{"GET /reverify_mode", "/reverify_mode", "", "", 200},
 		{"POST /seed_session", "/seed_session", "application/json", `{}`, 200},
 		{"POST /aggregate_metrics", "/aggregate_metrics", "application/json", `{"verify_responses":[{"reward":1}]}`, 200},
 		{"DELETE /v1/rewards/{ref}", "/v1/rewards/new", "", "", 204},
