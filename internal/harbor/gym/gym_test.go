@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "options.max_steps")
 	require.ErrorContains(t, err, "options.output")
 	_, err = gym.ParseOptions([]byte(`{"turns": 1}`))
-	require.ErrorContains(t, err, `unknown field "turns"`)
+	require.ErrorContains(t, err, "options: turns is not a field")
 	dir := boxtest.Task(t, map[string]string{"environment/Dockerfile": "FROM rust:1\n"})
 	_, err = gym.Load(t.Context(), &boxtest.Maker{}, dir, gym.DefaultOptions())
 	require.ErrorContains(t, err, "image rust:1 (environment/Dockerfile:1")
