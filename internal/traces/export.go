@@ -4,7 +4,6 @@ package traces
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -97,7 +96,7 @@ func (o *ExportOptions) folder(each func(func(*trace.Trace) error) error, moved 
 		if err != nil {
 			return err
 		}
-		return each(told(to.Put, moved, withUsage))
+		return each(told(to.Put, moved, archive.WithUsage))
 	}
 	tree, err := archive.CreateTree(o.Out)
 	if err != nil {
@@ -107,25 +106,6 @@ func (o *ExportOptions) folder(each func(func(*trace.Trace) error) error, moved 
 		return err
 	}
 	return tree.Close()
-}
-
-// withUsage adds to each step the number of tokens that its call took, which ATIF has members for.
-func withUsage(t *trace.Trace, told *rl.Trajectory) {
-	calls := map[string]*trace.Span{}
-	for i := range t.All {
-		if s := &t.All[i]; s.Kind == trace.KindPrompt && s.Prompt.Usage != nil {
-			calls[string(trace.JSON(s.ID))] = s
-		}
-	}
-	for i := range told.Steps {
-		info := told.Steps[i].Info
-		if s := calls[string(info["span"])]; s != nil {
-			info[interchange.InfoUsage] = trace.JSON(struct {
-				trace.Usage
-				Cached json.RawMessage `json:"cached_tokens,omitempty"`
-			}{*s.Prompt.Usage, s.Attributes[trace.AttrCacheRead]})
-		}
-	}
 }
 
 // told returns a function that puts the trajectory of a trace with what each of more adds, and

@@ -252,7 +252,9 @@ func TestATIFThroughTraces(t *testing.T) {
 		require.NoError(t, err)
 		traced, err := Trace(before, time.Unix(1_700_000_000, 0).UTC())
 		require.NoError(t, err)
-		after, err := interchange.WriteATIF(traced.Trajectory())
+		told := traced.Trajectory()
+		WithUsage(traced, told)
+		after, err := interchange.WriteATIF(told)
 		require.NoError(t, err)
 		doc := map[string]any{}
 		require.NoError(t, json.Unmarshal(after[0].Text, &doc))

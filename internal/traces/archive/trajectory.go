@@ -171,6 +171,25 @@ func used(s *trace.Span, text json.RawMessage) {
 	}
 }
 
+// WithUsage adds to each step the number of tokens that its call took, which ATIF has members for.
+func WithUsage(t *trace.Trace, told *rl.Trajectory) {
+	calls := map[string]*trace.Span{}
+	for i := range t.All {
+		if s := &t.All[i]; s.Kind == trace.KindPrompt && s.Prompt.Usage != nil {
+			calls[string(trace.JSON(s.ID))] = s
+		}
+	}
+	for i := range told.Steps {
+		info := told.Steps[i].Info
+		if s := calls[string(info["span"])]; s != nil {
+			info[interchange.InfoUsage] = trace.JSON(struct {
+				trace.Usage
+				Cached json.RawMessage `json:"cached_tokens,omitempty"`
+			}{*s.Prompt.Usage, s.Attributes[trace.AttrCacheRead]})
+		}
+	}
+}
+
 // apart reports whether t has several agents and each message the name of one: then an
 // agent saw only its own messages.
 func apart(t *rl.Trajectory) bool {
