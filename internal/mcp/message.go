@@ -112,25 +112,7 @@ func Marshal(v any) []byte {
 
 // Check returns an error unless text is one JSON value in UTF-8, without duplicate names and
 // nested at most 64 levels deep.
-func Check(text []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return &strictjson.Error{What: fmt.Sprintf("nested more than %d levels deep", maxDepth), Offset: int64(i)}
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return strictjson.Check(text)
-}
+func Check(text []byte) error { return strictjson.CheckTo(maxDepth, text) }
 
 // Decode decodes a message. A batch, a list of messages, is an error. The error is an *Error
 // that answers the message.

@@ -39,15 +39,18 @@ func Unmarshal(text []byte, to any) error { return unmarshal(text, to, lenient) 
 func UnmarshalKnown(text []byte, to any) error { return unmarshal(text, to, known) }
 
 func unmarshal(text []byte, to any, options json.Options) error {
-	if err := shallow(text); err != nil {
+	if err := shallow(text, MaxDepth); err != nil {
 		return err
 	}
 	return explained(json.Unmarshal(text, to, options))
 }
 
 // Check returns an error unless text is one JSON value that Unmarshal accepts.
-func Check(text []byte) error {
-	if err := shallow(text); err != nil {
+func Check(text []byte) error { return CheckTo(MaxDepth, text) }
+
+// CheckTo is Check for values that may be nested at most depth deep.
+func CheckTo(depth int, text []byte) error {
+	if err := shallow(text, depth); err != nil {
 		return err
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(text), lenient)
@@ -62,7 +65,7 @@ func Check(text []byte) error {
 
 // shallow rejects text that is not UTF-8 or is nested too deeply: the decoder's
 // own limit is higher than what Merit's guests can process.
-func shallow(text []byte) error {
+func shallow(text []byte, most int) error {
 	if !utf8.Valid(text) {
 		return &Error{What: "the text is not UTF-8"}
 	}
@@ -74,8 +77,8 @@ func shallow(text []byte) error {
 				return nil // the decoder reports the problem
 			}
 		case '{', '[':
-			if depth++; depth > MaxDepth {
-				return &Error{What: fmt.Sprintf("values are nested more than %d deep", MaxDepth), Offset: int64(i)}
+			if depth++; depth > most {
+				return &Error{What: fmt.Sprintf("values are nested more than %d deep", most), Offset: int64(i)}
 			}
 		case '}', ']':
 			depth--

@@ -11,14 +11,12 @@ import (
 	"io"
 	"maps"
 	"mime"
-	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/netcause"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/mcp"
 )
@@ -69,7 +67,7 @@ func (w *web) ask(ctx context.Context, m *mcp.Message, tool string) (*mcp.Messag
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(w.server.MaxMessage)+1))
 	switch {
 	case err != nil:
-		return nil, plain(err)
+		return nil, netcause.Of(err)
 	case len(body) > w.server.MaxMessage:
 		return nil, w.tooLong()
 	}
@@ -121,7 +119,7 @@ func (w *web) post(ctx context.Context, m *mcp.Message, tool string) (*http.Resp
 		}
 	}
 	response, err := requests.Do(r)
-	return response, plain(err)
+	return response, netcause.Of(err)
 }
 
 // mark sets the headers of the session.
@@ -224,7 +222,7 @@ func (w *web) stream(ctx context.Context, body io.Reader, m *mcp.Message) (*mcp.
 	case errors.Is(lines.Err(), bufio.ErrTooLong):
 		return nil, w.tooLong()
 	case lines.Err() != nil:
-		return nil, plain(lines.Err())
+		return nil, netcause.Of(lines.Err())
 	}
 	return nil, errors.New("the server ended its answer without a response")
 }
@@ -264,23 +262,6 @@ func (w *web) close() {
 	if response, err := requests.Do(r); err == nil { // the server may have gone
 		_ = response.Body.Close()
 	}
-}
-
-// plain removes URLs and addresses from an error, because the caller adds its own.
-func plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	var system *os.SyscallError
-	if errors.As(err, &system) {
-		err = system.Err
-	}
-	return err
 }
 
 // Headers returns the header that names select: the name of a header, and the variable of the

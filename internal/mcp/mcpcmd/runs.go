@@ -48,12 +48,17 @@ func (o *options) showRun(_ context.Context, a arguments) (string, error) {
 	return printed(s)
 }
 
-func (o *options) metrics(_ context.Context, a arguments) (string, error) {
-	dir, err := o.directory(a.Run)
+// iterations returns what a run measured, by its path below the root.
+func (o *options) iterations(name string) ([]run.Iteration, error) {
+	dir, err := o.directory(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	all, err := run.ReadMetrics(dir)
+	return run.ReadMetrics(dir)
+}
+
+func (o *options) metrics(_ context.Context, a arguments) (string, error) {
+	all, err := o.iterations(a.Run)
 	if err != nil {
 		return "", err
 	}
@@ -67,11 +72,7 @@ func (o *options) metrics(_ context.Context, a arguments) (string, error) {
 }
 
 func (o *options) redFlags(_ context.Context, a arguments) (string, error) {
-	dir, err := o.directory(a.Run)
-	if err != nil {
-		return "", err
-	}
-	all, err := run.ReadMetrics(dir)
+	all, err := o.iterations(a.Run)
 	if err != nil {
 		return "", err
 	}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"os"
 
+	"github.com/merit-rl/merit/internal/base/netcause"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
@@ -25,7 +23,7 @@ func (s *Server) Get(ctx context.Context, endpoint string, into any) error {
 	request.Header = s.Header.Clone()
 	response, err := client.Do(request)
 	if err != nil {
-		return plain(err)
+		return netcause.Of(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -34,7 +32,7 @@ func (s *Server) Get(ctx context.Context, endpoint string, into any) error {
 	text, err := io.ReadAll(io.LimitReader(response.Body, s.MaxMessage+1))
 	switch {
 	case err != nil:
-		return plain(err)
+		return netcause.Of(err)
 	case int64(len(text)) > s.MaxMessage:
 		return fmt.Errorf("the body of %s is longer than max_message, %d bytes", endpoint, s.MaxMessage)
 	}
@@ -42,23 +40,6 @@ func (s *Server) Get(ctx context.Context, endpoint string, into any) error {
 		return fmt.Errorf("cannot read %s: %w", endpoint, err)
 	}
 	return nil
-}
-
-// plain removes URLs and addresses from an error, because the caller adds its own.
-func plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	var system *os.SyscallError
-	if errors.As(err, &system) {
-		err = system.Err
-	}
-	return err
 }
 
 // Full reports whether err means that the server is full or not started yet, so that a

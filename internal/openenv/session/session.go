@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/merit-rl/merit/internal/base/netcause"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
@@ -72,7 +73,7 @@ func (s *Server) Open(ctx context.Context) (*Session, error) {
 	case limited.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("no connection within %v: %w", s.Connect, context.DeadlineExceeded)
 	default:
-		return nil, plain(err)
+		return nil, netcause.Of(err)
 	}
 	conn.SetReadLimit(s.MaxMessage)
 	session := &Session{conn: conn, replies: make(chan []byte, 4), over: make(chan struct{})}
@@ -90,7 +91,7 @@ func (s *Session) read(most int64) {
 			s.why = fmt.Errorf("a message is longer than max_message, %d bytes", most)
 			return
 		case err != nil:
-			s.why = fmt.Errorf("the server closed the session: %w", plain(err))
+			s.why = fmt.Errorf("the server closed the session: %w", netcause.Of(err))
 			return
 		case kind != websocket.MessageText:
 			s.why = errors.New("the server sent a message that is not text")

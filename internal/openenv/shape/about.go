@@ -31,7 +31,7 @@ type Schema struct {
 
 // DecodeBody decodes the body of an HTTP answer into one of the types above.
 func DecodeBody(text []byte, into any) error {
-	if err := check(text); err != nil {
+	if err := strictjson.CheckTo(maxDepth, text); err != nil {
 		return err
 	}
 	return strictjson.Unmarshal(text, into)

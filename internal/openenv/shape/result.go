@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Result is a server's answer to a reset or a step: the data of an observation message,
@@ -32,7 +34,7 @@ type Answer struct {
 
 // DecodeAnswer decodes the data of an observation message.
 func DecodeAnswer(data json.RawMessage) (*Answer, error) {
-	if err := check(data); err != nil {
+	if err := strictjson.CheckTo(maxDepth, data); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))

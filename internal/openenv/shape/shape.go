@@ -11,9 +11,6 @@ package shape
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"unicode/utf8"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
@@ -61,7 +58,7 @@ func marshal(v any) []byte {
 // Decode decodes a message. Errors are a *Failure.
 func Decode(text []byte) (Message, error) {
 	var m Message
-	if err := check(text); err != nil {
+	if err := strictjson.CheckTo(maxDepth, text); err != nil {
 		return m, &Failure{Code: InvalidJSON, Message: "Invalid JSON: " + err.Error()}
 	}
 	var kind struct {
@@ -76,29 +73,4 @@ func Decode(text []byte) (Message, error) {
 	}
 	m.Data = kind.Data
 	return m, nil
-}
-
-// check returns an error unless text is one JSON value in UTF-8 that is not nested too
-// deeply.
-func check(text []byte) error {
-	if !utf8.Valid(text) {
-		return errors.New("not UTF-8")
-	}
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return fmt.Errorf("nested more than %d levels deep", maxDepth)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return strictjson.Check(text)
 }

@@ -96,7 +96,7 @@ func TestFaults(t *testing.T) {
 		"never answers":       {answer: "", reason: "no answer within step_timeout 50ms", more: `"step_timeout": "50ms"`},
 		"no JSON":             {answer: "{", reason: "cannot read the server's message: Invalid JSON"},
 		"another type":        {answer: `{"type":"state","data":{}}`, reason: `a message of type "state"`},
-		"two answers":         {answer: strings.Repeat("[", 65), reason: "nested more than 64 levels deep"},
+		"two answers":         {answer: strings.Repeat("[", 65), reason: "values are nested more than 64 deep"},
 		"too large":           {answer: observation(`"pad":"` + strings.Repeat("x", 5000) + `"`), reason: "longer than max_message, 2048 bytes", more: `"max_message": 2048`},
 		"a reward of text":    {answer: observation(`"reward":"x"`), reason: `the reward "x" is not a number`, again: true},
 		"a huge reward":       {answer: observation(`"reward":1e999`), reason: "the reward 1e999 is not finite", again: true},
