@@ -7,6 +7,7 @@ package outcomes
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
 )
@@ -68,4 +69,19 @@ func Of(o reward.Outcome) Form {
 		return table[i]
 	}
 	return table[len(table)-1]
+}
+
+// Said returns what a Python traceback says after its frames, which are indented; other reasons
+// unchanged.
+func Said(reason string) string {
+	if !strings.HasPrefix(reason, "Traceback (most recent call last)") {
+		return reason
+	}
+	lines := strings.Split(reason, "\n")
+	for i := len(lines) - 2; i > 0; i-- {
+		if strings.HasPrefix(lines[i], "  ") {
+			return strings.Join(lines[i+1:], "\n")
+		}
+	}
+	return reason
 }

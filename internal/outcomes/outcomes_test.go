@@ -40,3 +40,11 @@ func literal(text string) string {
 	}
 	return fmt.Sprintf("%q", text)
 }
+
+// Promise: of a Python traceback, a message shows what was wrong, not where the frames begin.
+func TestSaid(t *testing.T) {
+	trace := "Traceback (most recent call last):\n  File \"reward.py\", line 4, in score\n    text[0]['content']\nTypeError: string indices must be integers, not 'str'"
+	require.Equal(t, "TypeError: string indices must be integers, not 'str'", outcomes.Said(trace))
+	require.Equal(t, "out of fuel", outcomes.Said("out of fuel"))
+	require.Equal(t, "Traceback (most recent call last):", outcomes.Said("Traceback (most recent call last):"))
+}

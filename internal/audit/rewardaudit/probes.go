@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/outcomes"
 )
 
 // kind is what a probe is.
@@ -56,7 +57,7 @@ func (p *probe) String() string {
 	if p.scored() {
 		return fmt.Sprintf("task %s: the reply %s scored %g", p.task.row.ID, text, p.score())
 	}
-	return fmt.Sprintf("task %s: the reply %s ended as %s: %.120s", p.task.row.ID, text, p.found.Outcome, p.found.Reason)
+	return fmt.Sprintf("task %s: the reply %s ended as %s: %.120s", p.task.row.ID, text, p.found.Outcome, outcomes.Said(p.found.Reason))
 }
 
 // maker makes probes of one reward.

@@ -40,21 +40,6 @@ func said(m *rl.Message) string {
 	return strings.Join(calls, " ")
 }
 
-// cause returns what a Python traceback says after its frames, which are indented; other reasons
-// unchanged.
-func cause(reason string) string {
-	if !strings.HasPrefix(reason, "Traceback (most recent call last)") {
-		return reason
-	}
-	lines := strings.Split(reason, "\n")
-	for i := len(lines) - 2; i > 0; i-- {
-		if strings.HasPrefix(lines[i], "  ") {
-			return strings.Join(lines[i+1:], "\n")
-		}
-	}
-	return reason
-}
-
 // shorten returns text as one printable line of at most this many columns. A longer text keeps
 // its start and its end, where answers often are.
 func shorten(text string, columns int) string {

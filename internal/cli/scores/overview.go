@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/outcomes"
 )
 
 // An overview lists at most so many rows.
@@ -39,7 +40,7 @@ type row struct {
 }
 
 func newRow(line int, t *rl.Trajectory, r *scoring.Result) row {
-	x := row{line: line, id: t.ID, outcome: string(r.Outcome), completion: completion(t), reason: shorten(cause(r.Reason), mostKept)}
+	x := row{line: line, id: t.ID, outcome: string(r.Outcome), completion: completion(t), reason: shorten(outcomes.Said(r.Reason), mostKept)}
 	if t.Unnamed {
 		x.id = ""
 	}
