@@ -9,7 +9,7 @@ import (
 )
 
 // Of returns what was wrong, without the URLs and addresses that the standard library adds: its caller names the
-// server itself, and a URL may contain a key. An error of another kind, and nil, stay as they are.
+// server itself, and a URL may contain a key. It returns an error of another kind, and nil, unchanged.
 func Of(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
