@@ -51,8 +51,9 @@ func picture(folders [][]string, count map[[2]int]int) string {
 		y := topOf(i)
 		fmt.Fprintf(&b, `<rect x="8" y="%d" width="%d" height="%d" rx="5" fill="#eef3f8" stroke="#b9c8d8"/>`+"\n", y, left+inner-8, band)
 		fmt.Fprintf(&b, `<text x="18" y="%d" font-weight="bold" fill="#1d3b5a">%s</text>`+"\n", y+band/2+4, f.name)
-		for k, line := range wrapped(folders[i]) {
-			fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#333" font-size="11">%s</text>`+"\n", left, y+18+k*14, line)
+		lines := wrapped(folders[i])
+		for k, line := range lines {
+			fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#333" font-size="11">%s</text>`+"\n", left, y+band/2+4+k*14-7*(len(lines)-1), line)
 		}
 	}
 	pairs := make([][2]int, 0, len(count))
