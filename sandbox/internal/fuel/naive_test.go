@@ -12,7 +12,7 @@ func InstrumentNaive(wasm []byte, options Options) (*Instrumented, error) {
 	if len(m.Refused.Problems) > 0 {
 		return nil, &m.Refused
 	}
-	return rewrite(m, naive, options.slice()), nil
+	return newMeter(m, options.slice()).rewrite(naive), nil
 }
 
 func naive(m *gate.Module, i int) *plan {

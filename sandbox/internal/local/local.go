@@ -41,6 +41,7 @@ type Options struct {
 	InterpreterDir string
 	Interpreter    bool
 	Alone          bool
+	Cover          bool
 	Logger         *slog.Logger `json:"-"` // of this process
 }
 
