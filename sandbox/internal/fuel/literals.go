@@ -114,7 +114,7 @@ func (l *literals) code(i int) {
 			v = uint64(uint32(v))
 		}
 		if v > 0 && v <= LongestLiteral {
-			for _, address := range last {
+			for _, address := range last[:min(n, recent)] {
 				l.give(l.at(address, v))
 			}
 		}
