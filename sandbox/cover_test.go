@@ -1,0 +1,189 @@
+package sandbox_test
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/sandbox"
+	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
+)
+
+func covering(c *sandbox.Config) { c.Cover = true }
+
+// places lists the places that an evaluation reached.
+func places(e reward.Evaluation) (set []int) {
+	for i := range 64 * len(e.Cover) {
+		if e.Cover[i/64]>>(i%64)&1 == 1 {
+			set = append(set, i)
+		}
+	}
+	return set
+}
+
+// Promise: coverage changes neither results nor fuel of a compiled reward. With the same cache on
+// disk, the code with coverage and the code without are not mixed up.
+func TestCoverageChangesNothing(t *testing.T) {
+	wasm, list, cache := goGuest(t, "examples/gsm8k"), answers(t)[:20], t.TempDir()
+	var want []byte
+	for i, cover := range []bool{false, true, false, true} {
+		m := load(t, newRuntime(t, func(c *sandbox.Config) { c.CacheDir, c.Cover = cache, cover }), wasm)
+		require.Equal(t, i > 1, m.Cached())
+		got := all(t, m, list)
+		if i == 0 {
+			want = got
+		}
+		require.Equal(t, string(want), string(got))
+		require.Equal(t, cover, m.Evaluate(context.Background(), list[0]).Cover != nil)
+		require.Equal(t, cover, m.Words() != nil)
+	}
+}
+
+// Promise: what an evaluation reaches is the same in any run and at any parallelism, and does not
+// include what an earlier evaluation reached. Two answers reach different places, in the author's own
+// function.
+func TestCoverageRepeats(t *testing.T) {
+	wasm, list := goGuest(t, "examples/gsm8k"), answers(t)[:20]
+	right, none := list[0], small()
+	none.Messages[3].Content = rl.Text("I do not know")
+	list = append(list, none)
+	var want []reward.Evaluation
+	m := load(t, newRuntime(t, covering), wasm)
+	for _, x := range list {
+		want = append(want, m.Evaluate(context.Background(), x))
+	}
+	fresh := load(t, newRuntime(t, covering, func(c *sandbox.Config) { c.Isolation = sandbox.Fresh }), wasm)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i, x := range slices.Backward(list) {
+				if e := m.Evaluate(context.Background(), x); !slices.Equal(e.Cover, want[i].Cover) {
+					t.Errorf("%s reached other places", x.ID)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i, x := range list[:3] {
+		require.Equal(t, want[i].Cover, fresh.Evaluate(context.Background(), x).Cover)
+	}
+	a, b := places(m.Evaluate(context.Background(), right)), places(m.Evaluate(context.Background(), none))
+	require.NotEqual(t, a, b)
+	var own []string
+	for _, i := range a {
+		if _, _, what := m.Place(i); strings.HasPrefix(what, "main.") {
+			own = append(own, what)
+		}
+	}
+	require.NotEmpty(t, own)
+	require.Contains(t, m.Words(), "####")
+}
+
+// Promise: an evaluation that is stopped has the places that it reached, and coverage moves no limit.
+func TestCoverageOfWhatWasStopped(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		evaluate wt.Code
+		want     reward.Outcome
+	}{
+		{"a trap", wt.LocalGet(0) + wt.If(wt.Unreachable) + score(1) + scored, reward.Trap},
+		{"no fuel", wt.LocalGet(0) + wt.If(wt.Loop(wt.Br(0))) + score(1) + scored, reward.OutOfFuel},
+		{"too deep", wt.LocalGet(0) + wt.If(wt.LocalGet(0)+wt.LocalGet(1)+wt.Call(firstOwn+2)+wt.Drop) + score(1) + scored, reward.Trap},
+		{"nothing", score(1) + scored, reward.Scored},
+	} {
+		wasm := guest{evaluate: c.evaluate}.wasm()
+		plain := load(t, newRuntime(t, smallFuel), wasm).Evaluate(context.Background(), small())
+		m := load(t, newRuntime(t, smallFuel, covering), wasm)
+		e := m.Evaluate(context.Background(), small())
+		require.Equal(t, c.want, e.Outcome, "%s: %s", c.name, e.Reason)
+		require.NotEmpty(t, places(e), c.name)
+		e.Cover, e.Elapsed = nil, plain.Elapsed
+		require.Equal(t, plain, e, c.name)
+	}
+}
+
+// Promise: a guest that writes to all of its memory and its globals cannot write to its coverage.
+func TestCoverageCannotBeForged(t *testing.T) {
+	m := load(t, newRuntime(t, covering), guest{
+		evaluate: wt.I32Const(0) + wt.I32Const(255) + wt.I32Const(4<<16) + wt.MemoryFill + wt.I64Const(-1) + wt.GlobalSet(0) +
+			wt.LocalGet(0) + "\x45" + wt.If(wt.Nop+wt.Nop) + score(1) + scored, // i32.eqz: never
+	}.wasm())
+	e := m.Evaluate(context.Background(), small())
+	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+	require.Len(t, places(e), 2, "alloc and evaluate")
+	require.Len(t, e.Cover, 1)
+}
+
+// Promise: coverage is refused where evaluations do not start from the same state in this process.
+func TestCoverageTakesSnapshots(t *testing.T) {
+	for _, isolation := range []sandbox.Isolation{sandbox.Shared, sandbox.Process} {
+		c := sandbox.DefaultConfig()
+		c.Cover, c.Isolation = true, isolation
+		require.Len(t, c.Validate(), 1)
+		require.ErrorContains(t, c.Validate()[0], "isolation")
+	}
+}
+
+// rustReward looks for two words. The lines matter.
+const rustReward = `use merit_reward::{register, Output, Rollout};
+
+fn score(r: &Rollout, out: &mut Output) {
+    let said = r.answer();
+    if said.contains("the magic word") {
+        out.score(1.0);
+    } else if said == "please" {
+        out.score(0.5);
+    } else {
+        out.score(0.0);
+    }
+}
+
+register!(score);
+`
+
+// Promise: a reward with debug information has the lines of its places, and the words that it looks
+// for.
+func TestCoverageHasLines(t *testing.T) {
+	testneeds.NotShort(t)
+	rustc := testneeds.Tool(t, "on Debian: apt-get install rustc libstd-rust-dev-wasm32", "/usr/bin/rustc", "rustc")
+	watch(t, "sdk/rust/src")
+	dir := folder(t, map[string]string{"reward.rs": rustReward})
+	common := []string{"--edition", "2021", "--target", "wasm32-unknown-unknown", "-C", "opt-level=0", "-C", "panic=abort", "-g"}
+	for _, args := range [][]string{
+		{"--crate-type", "rlib", "--crate-name", "merit_reward", "-o", "libmerit_reward.rlib", filepath.Join(testneeds.Root(), "sdk/rust/src/lib.rs")},
+		{"--crate-type", "cdylib", "--extern", "merit_reward=libmerit_reward.rlib", "-o", "reward.wasm", "reward.rs"},
+	} {
+		cmd := exec.Command(rustc, append(slices.Clone(common), args...)...)
+		cmd.Dir = dir
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
+	}
+	m, err := newRuntime(t, covering).LoadFile(context.Background(), filepath.Join(dir, "reward.wasm"))
+	require.NoError(t, err)
+	lines := func(text string) map[int]bool {
+		x := small()
+		x.Messages[3].Content = rl.Text(text)
+		set := map[int]bool{}
+		for _, i := range places(m.Evaluate(context.Background(), x)) {
+			if file, line, _ := m.Place(i); file == "reward.rs" {
+				set[line] = true
+			}
+		}
+		return set
+	}
+	require.Subset(t, lines("well, the magic word"), map[int]bool{6: true})
+	require.Subset(t, lines("please"), map[int]bool{8: true})
+	for line, text := range map[int]string{6: "please", 8: "nothing", 10: "the magic word"} {
+		require.NotContains(t, lines(text), line)
+	}
+	require.Subset(t, m.Words(), []string{"the magic word"})
+}
