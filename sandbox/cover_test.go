@@ -187,3 +187,29 @@ func TestCoverageHasLines(t *testing.T) {
 	}
 	require.Subset(t, m.Words(), []string{"the magic word"})
 }
+
+// Promise: in JavaScript the interpreter's places tell answers apart, with the same result and the
+// same fuel as without coverage, and the words are those of the script.
+func TestCoverageOfJavaScript(t *testing.T) {
+	const text = "// no 'word' here\nexport default function reward(rollout) {\n" +
+		"  const said = rollout.messages.at(-1).content;\n  if (/^A: (\\d+)/.test(said)) return 1;\n  return said.includes('it\\'s four') ? 0.5 : 0;\n}\n"
+	with := newRuntime(t, covering, func(c *sandbox.Config) { c.Workers, c.CacheDir = 2, cacheDir(t) })
+	m, err := loadScript(t, with, "reward.js", text)
+	require.NoError(t, err)
+	plain, err := loadScript(t, oneWorker(t), "reward.js", text)
+	require.NoError(t, err)
+	seen := map[string][]uint64{}
+	for _, said := range []string{"A: 4", "it's four", "five"} {
+		x := small()
+		x.Messages[3].Content = rl.Text(said)
+		e, want := m.Evaluate(context.Background(), x), plain.Evaluate(context.Background(), x)
+		require.Equal(t, e.Cover, m.Evaluate(context.Background(), x).Cover)
+		seen[said] = e.Cover
+		e.Cover, e.Elapsed = nil, want.Elapsed
+		require.Equal(t, want, e)
+	}
+	require.NotEqual(t, seen["A: 4"], seen["five"])
+	require.NotEqual(t, seen["it's four"], seen["five"])
+	require.Subset(t, m.Words(), []string{"it's four", `^A: (\d+)`, "0.5"})
+	require.NotContains(t, m.Words(), "word")
+}
