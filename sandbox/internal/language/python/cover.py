@@ -1,4 +1,4 @@
-"""Records which lines and branches of a reward run, and the short texts at hand where it branches.
+"""Records which lines and branches of a reward run, and the short texts that it holds there.
 
 It is part of the sandbox only if coverage is on. The host reads what is recorded from memory, so
 an evaluation that is stopped has its coverage too, and restores it with everything else.
@@ -9,18 +9,20 @@ from __future__ import annotations
 import gc
 import sys
 from opcode import opmap
-from types import CodeType, FunctionType
+from re import Pattern
+from types import CodeType, FunctionType, ModuleType
 
 from . import _sandbox
 
 MOST = 1 << 13  # places
 WORDS, WORD = 4096, 256  # the constants that are told, and the bytes of one
 SHORT = 64  # bytes of a text at a branch
+PLAIN = (str, bytes, int, float, tuple)
 OFTEN = 32  # a branch that always goes one way is looked at so often
 
 EVENTS = sys.monitoring.events
 BRANCHES = {opmap[n] for n in ("FOR_ITER", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_TRUE")}
-EXTENDED, CACHE, DOCUMENTED = opmap["EXTENDED_ARG"], opmap["CACHE"], 1 << 26
+EXTENDED, CACHE = opmap["EXTENDED_ARG"], opmap["CACHE"]
 
 _bits = bytearray(MOST >> 3)
 _texts = bytearray(1 << 12)  # each after its size
@@ -37,7 +39,10 @@ def install() -> None:
     def covered(path, *choice):  # type: ignore[no-untyped-def]
         answer = load(path, *choice)
         if not answer[0]:
-            answer[8]["cover"] = _survey(path.rpartition("/")[0] + "/")
+            try:
+                answer[8]["cover"] = _survey(path.rpartition("/")[0] + "/")
+            except Exception:
+                _codes.clear()  # it goes without
         return answer
 
     _sandbox._load = covered
@@ -73,8 +78,8 @@ def _survey(folder: str):  # type: ignore[no-untyped-def]
                 break
             own[offset] = [len(places) // 3, falls - offset, 0]
             line = _line_of(at, offset)
-            for to in (falls, jumps):
-                places += (file, line, f"{code.co_qualname}: from line {line} to line {_line_of(at, to)}")
+            there = f"{code.co_qualname}: from line {line} to line "
+            places += (file, line, f"{there}{_line_of(at, falls)}", file, line, f"{there}{_line_of(at, jumps)}, by a jump")
     return {"files": list(files), "places": places, "words": _words(folder, packages), "bits": id(_bits), "texts": id(_texts), "arm": id(arm)}
 
 
@@ -112,7 +117,7 @@ def _words(folder: str, packages: str) -> "list[str]":
     """The constants of the reward's modules, and what their names hold once they are loaded."""
     words: "dict[str, None]" = {}
     for module in list(sys.modules.values()):
-        file = str(getattr(module, "__file__", None))
+        file = str(getattr(module, "__file__", None)) if type(module) is ModuleType else ""
         if not file.startswith(folder) or file.startswith(packages):
             continue
         try:
@@ -120,9 +125,12 @@ def _words(folder: str, packages: str) -> "list[str]":
                 code = compile(f.read(), file, "exec", dont_inherit=True)
         except (OSError, SyntaxError, ValueError):
             continue
+        own = [v for k, v in vars(module).items() if not k.startswith("__")]
+        inside = [m for v in own if type(v) is type for m in vars(v).values()]
+        docs = {v.__doc__ for v in (module, *own, *inside) if type(v) in (ModuleType, FunctionType, type)}
         for c in _within(code):
-            _take(words, c.co_consts[1:] if c.co_flags & DOCUMENTED else c.co_consts, 0)
-        _take(words, [v for k, v in vars(module).items() if not k.startswith("__")], 0)
+            _take(words, [v for v in c.co_consts if type(v) is not str or v not in docs], 0)
+        _take(words, own, 0)
     return list(words)
 
 
@@ -140,11 +148,11 @@ def _take(words: "dict[str, None]", values, depth: int) -> None:  # type: ignore
         elif kind is bytes:
             _take(words, [value.decode("latin-1")], depth)
         elif depth < 4 and kind in (tuple, list, frozenset, set):
-            _take(words, sorted(value, key=repr) if kind in (frozenset, set) else value, depth + 1)
+            _take(words, sorted((v for v in value if type(v) in PLAIN), key=repr) if kind in (frozenset, set) else value, depth + 1)
         elif depth < 4 and kind is dict:
             _take(words, [*value, *value.values()], depth + 1)
-        elif type(pattern := getattr(value, "pattern", None)) is str and kind.__module__ == "re":
-            _take(words, [pattern], depth)
+        elif kind is Pattern:
+            _take(words, [value.pattern], depth)
 
 
 def arm() -> None:
@@ -161,6 +169,7 @@ def _line(code: CodeType, line: int, *, lines=_lines, bits=_bits, off=sys.monito
     place = lines[id(code)].get(line)
     if place is not None:
         bits[place >> 3] |= 1 << (place & 7)
+        _keep(sys._getframe(1))
     return off
 
 
@@ -181,7 +190,7 @@ def _branch(code: CodeType, offset: int, to: int, *, branches=_branches, bits=_b
 
 
 def _keep(frame) -> None:  # type: ignore[no-untyped-def]
-    """Keeps the short texts that a function holds where it branches: what it compares, as likely as not."""
+    """Keeps the short texts that a function holds: what it compares, as likely as not."""
     global _room
     try:
         for value in [*frame.f_locals.values()]:
