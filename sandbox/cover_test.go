@@ -213,3 +213,78 @@ func TestCoverageOfJavaScript(t *testing.T) {
 	require.Subset(t, m.Words(), []string{"it's four", `^A: (\d+)`, "0.5"})
 	require.NotContains(t, m.Words(), "word")
 }
+
+// pythonReward has a hole: any number in a box scores.
+const pythonReward = `"""A reward."""
+import re
+
+BOXED = re.compile(r"\\boxed\{(\d+)\}")
+HINTS = {"please": 1, "thanks": [2.5, "nested"]}
+
+
+def last(text):
+    """A docstring."""
+    for line in text.split("\n"):
+        if line.startswith("A:"):
+            return line[2:].strip()
+    return None
+
+
+def reward(messages, ground_truth):
+    said = messages[-1]["content"]
+    got = last(said)
+    if got is None:
+        box = BOXED.search(said)
+        if not box:
+            return {"score": 0.0, "reason": "no answer"}
+        return 1.0
+    truth = ground_truth.rjust(3, "0")
+    same = got.rjust(3, "0") == truth
+    return 1.0 if same else 0.25
+`
+
+// Promise: a reward in Python reports the lines and the branches that ran, the same in every run, and
+// the texts that it held. Scores and reasons are those without coverage.
+func TestCoverageOfPython(t *testing.T) {
+	with := newRuntime(t, covering, func(c *sandbox.Config) { c.Workers, c.CacheDir = 2, cacheDir(t) })
+	m, err := loadScript(t, with, "reward.py", pythonReward)
+	require.NoError(t, err)
+	plain, err := loadScript(t, oneWorker(t), "reward.py", pythonReward)
+	require.NoError(t, err)
+	for said, want := range map[string]struct {
+		lines, not []int
+		words      []string
+	}{
+		"A: 4":        {lines: []int{12, 19, 24, 26}, not: []int{13, 20}, words: []string{"004", "4", "A: 4"}},
+		`\boxed{17}`:  {lines: []int{13, 20, 23}, not: []int{22, 24}, words: []string{`\boxed{17}`}},
+		"what is it?": {lines: []int{13, 20, 22}, not: []int{23, 24}},
+	} {
+		x := small()
+		x.Messages[3].Content = rl.Text(said)
+		e, without := m.Evaluate(context.Background(), x), plain.Evaluate(context.Background(), x)
+		again := m.Evaluate(context.Background(), x)
+		require.Equal(t, e.Cover, again.Cover)
+		require.Equal(t, e.Words, again.Words)
+		require.Equal(t, e.Fuel, again.Fuel)
+		lines := map[int]bool{}
+		for _, i := range places(e) {
+			file, line, what := m.Place(i)
+			require.Equal(t, "reward.py", file)
+			require.NotEmpty(t, what)
+			lines[line] = true
+		}
+		for _, line := range want.lines {
+			require.Contains(t, lines, line, said)
+		}
+		for _, line := range want.not {
+			require.NotContains(t, lines, line, said)
+		}
+		require.Subset(t, e.Words, want.words, said)
+		require.Equal(t, without.Result, e.Result)
+		t.Logf("%q: %d fuel, %d without", said, e.Fuel, without.Fuel)
+	}
+	require.Subset(t, m.Words(), []string{`\\boxed\{(\d+)\}`, "please", "nested", "2.5", "A:", "0.25", "no answer"})
+	for _, w := range []string{"A reward.", "A docstring."} {
+		require.NotContains(t, m.Words(), w)
+	}
+}

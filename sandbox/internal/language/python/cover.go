@@ -2,7 +2,6 @@ package python
 
 import (
 	_ "embed"
-	"encoding/binary"
 	"maps"
 	"path"
 	"slices"
@@ -34,8 +33,8 @@ const (
 
 // covered is where a guest records its coverage, by addresses.
 type covered struct {
-	bits, texts, arm uint32
-	described        cover.Map
+	hit, texts, arm uint32
+	described       cover.Map
 }
 
 // Cover implements source.Coverer.
@@ -46,7 +45,7 @@ func (l *Language) Cover(s *source.Script) (profile.Profile, engine.Process) {
 
 // readCover reads the description of the coverage.
 func readCover(v *marshal.Value) (c covered) {
-	c.bits, c.texts, c.arm = uint32(v.Get("bits").Int), uint32(v.Get("texts").Int), uint32(v.Get("arm").Int)
+	c.hit, c.texts, c.arm = uint32(v.Get("hit").Int), uint32(v.Get("texts").Int), uint32(v.Get("arm").Int)
 	files := v.Get("files").Items
 	for p := v.Get("places").Items; len(p) > 2 && len(c.described.Places) < mostPlaces; p = p[3:] {
 		place := cover.Place{Line: int(p[1].Int), What: cover.Name(string(p[2].Text))}
@@ -81,16 +80,12 @@ func (s *session) Map() *cover.Map { return &s.hello.cover.described }
 // Cover implements profile.Covered. A reward can write to what it returns, like to all of its
 // memory, but not make it larger.
 func (s *session) Cover() (places []uint64, words []string) {
-	places = make([]uint64, (len(s.hello.cover.described.Places)+63)/64)
-	bits := s.array(s.hello.cover.bits, mostPlaces/8)
-	for i := range places {
-		if len(bits) < 8*(i+1) {
-			break
+	n := len(s.hello.cover.described.Places)
+	places = make([]uint64, (n+63)/64)
+	for i, hit := range s.array(s.hello.cover.hit, uint32(n)) {
+		if hit != 0 {
+			places[i/64] |= 1 << (i % 64)
 		}
-		places[i] = binary.LittleEndian.Uint64(bits[8*i:])
-	}
-	if spare := len(places)*64 - len(s.hello.cover.described.Places); spare > 0 {
-		places[len(places)-1] &= 1<<(64-spare) - 1
 	}
 	return places, s.texts()
 }

@@ -18,17 +18,19 @@ MOST = 1 << 13  # places
 WORDS, WORD = 4096, 256  # the constants that are told, and the bytes of one
 SHORT = 64  # bytes of a text at a branch
 PLAIN = (str, bytes, int, float, tuple)
+PRACTICE = 20
 OFTEN = 32  # a branch that always goes one way is looked at so often
 
 EVENTS = sys.monitoring.events
 BRANCHES = {opmap[n] for n in ("FOR_ITER", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_TRUE")}
 EXTENDED, CACHE = opmap["EXTENDED_ARG"], opmap["CACHE"]
 
-_bits = bytearray(MOST >> 3)
+_hit = bytearray(MOST + 1)  # a byte for each place; the last is for those that there is no room for
+_looked = bytearray(MOST + 1)  # how often a branch was looked at, at its place
 _texts = bytearray(1 << 12)  # each after its size
 _codes: "list[CodeType]" = []
-_lines: "dict[int, dict[int, int]]" = {}  # by the id of a code: the place of a line
-_branches: "dict[int, dict[int, list[int]]]" = {}  # the place of a branch that falls through, how far that is, how often it was looked at
+_lines: "dict[int, dict[int, int]]" = {}  # by the id of a code: the places of lines
+_branches: "dict[int, dict[int, tuple[int, int]]]" = {}  # where a branch falls through to, and its place; a jump has the next one
 _known: "set[str]" = set()
 _room = 0  # how much of _texts is used
 
@@ -64,23 +66,21 @@ def _survey(folder: str):  # type: ignore[no-untyped-def]
         file = files.setdefault(code.co_filename.removeprefix(folder), len(files))
         own = _lines[id(code)] = {}
         for line in sorted({n for _, _, n in code.co_lines() if n}):
-            if (code.co_filename, line) not in lines and len(places) < 3 * MOST:
-                lines[code.co_filename, line] = len(places) // 3
+            place = lines.setdefault((code.co_filename, line), min(len(places) // 3, MOST))
+            if place == len(places) // 3 < MOST:
                 places += (file, line, code.co_qualname)
-            if (code.co_filename, line) in lines:
-                own[line] = lines[code.co_filename, line]
+            own[line] = place
     for code in _codes:
-        file, own = files[code.co_filename.removeprefix(folder)], {}
-        _branches[id(code)] = own
+        file, ways = files[code.co_filename.removeprefix(folder)], {}
+        _branches[id(code)] = ways
         at = sorted((start, line) for start, _, line in code.co_lines() if line)
         for offset, falls, jumps in _jumps(code.co_code):
-            if len(places) > 3 * (MOST - 2):
-                break
-            own[offset] = [len(places) // 3, falls - offset, 0]
-            line = _line_of(at, offset)
-            there = f"{code.co_qualname}: from line {line} to line "
-            places += (file, line, f"{there}{_line_of(at, falls)}", file, line, f"{there}{_line_of(at, jumps)}, by a jump")
-    return {"files": list(files), "places": places, "words": _words(folder, packages), "bits": id(_bits), "texts": id(_texts), "arm": id(arm)}
+            ways[offset] = falls, min(len(places) // 3, MOST - 1)
+            if len(places) // 3 < MOST - 1:
+                line = _line_of(at, offset)
+                there = f"{code.co_qualname}: from line {line} to line "
+                places += (file, line, f"{there}{_line_of(at, falls)}", file, line, f"{there}{_line_of(at, jumps)}, by a jump")
+    return {"files": list(files), "places": places, "words": _words(folder, packages), "hit": id(_hit), "texts": id(_texts), "arm": id(arm)}
 
 
 def _within(code: CodeType):  # type: ignore[no-untyped-def]
@@ -157,49 +157,66 @@ def _take(words: "dict[str, None]", values, depth: int) -> None:  # type: ignore
 
 def arm() -> None:
     """Begins to record. The host calls it before the snapshot."""
+    global _room
     monitoring = sys.monitoring
     monitoring.use_tool_id(monitoring.COVERAGE_ID, "merit")
     monitoring.register_callback(monitoring.COVERAGE_ID, EVENTS.LINE, _line)
     monitoring.register_callback(monitoring.COVERAGE_ID, EVENTS.BRANCH, _branch)
-    for code in _codes:
-        monitoring.set_local_events(monitoring.COVERAGE_ID, code, EVENTS.LINE | EVENTS.BRANCH)
+    monitoring.register_callback(monitoring.COVERAGE_ID, EVENTS.PY_RETURN, _return)
+    own = _practice.__code__
+    _lines[id(own)] = dict.fromkeys(range(own.co_firstlineno, own.co_firstlineno + 9), MOST)
+    _branches[id(own)] = {offset: (falls, MOST - 1) for offset, falls, _ in _jumps(own.co_code)}
+    for code in (*_codes, own):
+        monitoring.set_local_events(monitoring.COVERAGE_ID, code, EVENTS.LINE | EVENTS.BRANCH | EVENTS.PY_RETURN)
+    for i in range(PRACTICE):
+        monitoring.restart_events()
+        _practice(str(i))
+    for buffer in (_hit, _looked, _texts):
+        buffer[:] = bytes(len(buffer))
+    _known.clear()
+    _room = 0
+    monitoring.restart_events()
 
 
-def _line(code: CodeType, line: int, *, lines=_lines, bits=_bits, off=sys.monitoring.DISABLE):  # type: ignore[no-untyped-def]
-    place = lines[id(code)].get(line)
-    if place is not None:
-        bits[place >> 3] |= 1 << (place & 7)
-        _keep(sys._getframe(1))
+def _practice(text: str) -> str:
+    """Lets what records run, so that Python has made it fast when the snapshot is taken."""
+    for c in text:
+        if c == "x":
+            break
+    return text
+
+
+def _line(code: CodeType, line: int, *, lines=_lines, hit=_hit, off=sys.monitoring.DISABLE):  # type: ignore[no-untyped-def]
+    hit[lines[id(code)][line]] = 1
     return off
 
 
-def _branch(code: CodeType, offset: int, to: int, *, branches=_branches, bits=_bits, off=sys.monitoring.DISABLE):  # type: ignore[no-untyped-def]
-    branch = branches[id(code)].get(offset)
-    if branch is None:
-        return off
-    place, falls, looked = branch
-    here = place + (to - offset != falls)
-    if not bits[here >> 3] >> (here & 7) & 1:
-        bits[here >> 3] |= 1 << (here & 7)
-        _keep(sys._getframe(1))
-    other = 2 * place + 1 - here
-    branch[2] = looked + 1
-    if looked >= OFTEN or bits[other >> 3] >> (other & 7) & 1:
-        return off
-    return None
+def _branch(code: CodeType, offset: int, to: int, *, branches=_branches, hit=_hit, looked=_looked, off=sys.monitoring.DISABLE):  # type: ignore[no-untyped-def]
+    falls, place = branches[id(code)][offset]
+    if to == falls:
+        hit[place] = 1
+        if hit[place + 1]:
+            return off
+    else:
+        hit[place + 1] = 1
+        if hit[place]:
+            return off
+    looked[place] += 1
+    return off if looked[place] > OFTEN else None
 
 
-def _keep(frame) -> None:  # type: ignore[no-untyped-def]
-    """Keeps the short texts that a function holds: what it compares, as likely as not."""
+def _return(code: CodeType, offset: int, value):  # type: ignore[no-untyped-def]
+    """Keeps the short texts that a function holds when it returns: what it compared, as likely as not."""
     global _room
     try:
-        for value in [*frame.f_locals.values()]:
-            if type(value) is str and 0 < len(value) <= SHORT and value not in _known:
-                _known.add(value)
-                text = value.encode("utf-8", "replace")
-                if len(text) <= SHORT and _room + len(text) < len(_texts):
-                    _texts[_room] = len(text)
-                    _texts[_room + 1 : _room + 1 + len(text)] = text
-                    _room += 1 + len(text)
+        for text in (value, *sys._getframe(1).f_locals.values()):
+            if type(text) is str and 0 < len(text) <= SHORT and text not in _known:
+                _known.add(text)
+                kept = text.encode("utf-8", "replace")
+                if len(kept) <= SHORT and _room + len(kept) < len(_texts):
+                    _texts[_room] = len(kept)
+                    _texts[_room + 1 : _room + 1 + len(kept)] = kept
+                    _room += 1 + len(kept)
     except Exception:
         pass  # there is no room for it
+    return sys.monitoring.DISABLE
