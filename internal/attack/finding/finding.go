@@ -12,6 +12,7 @@ type Finding struct {
 	Reply    string         // minimized
 	Score    float64        // its score
 	Right    float64        // the score of the task's right reply
+	Wrong    float64        // the score of a wrong reply to the task: the lowest that is known
 	Doubt    string         // which second opinion says that it is wrong: swapped truth, metamorphic relation, reference, judge …
 	Evidence []string       // in plain words, each a sentence that can be checked by hand
 	Kind     string         // what was tried, in plain words: "all options at once"
