@@ -173,3 +173,20 @@ func TestMistakes(t *testing.T) {
 	_, err := corpus.Read(t.TempDir())
 	require.Equal(t, fault.Missing, fault.As(err).Kind)
 }
+
+// Promise: the header beside a compiled reward is Merit's own, unchanged.
+func TestHeaders(t *testing.T) {
+	own, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk", "c", "merit_reward.h"))
+	require.NoError(t, err)
+	compiled := 0
+	for _, e := range entries(t) {
+		if e.Script() {
+			continue
+		}
+		compiled++
+		text, err := os.ReadFile(filepath.Join(e.Source(), "merit_reward.h"))
+		require.NoError(t, err, "copy sdk/c/merit_reward.h to it")
+		require.Equal(t, string(own), string(text), e.Name)
+	}
+	require.Positive(t, compiled)
+}

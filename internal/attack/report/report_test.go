@@ -216,7 +216,7 @@ func TestFixtures(t *testing.T) {
 	golden(t, "attack.expected.jsonl", expected)
 }
 
-// Promise: a file of fixtures that is no file of rows is an error that names it, and is left unchanged.
+// Promise: a file without rows is an error that names it, and is left unchanged.
 func TestFixturesOfAnotherFile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "attack.jsonl")

@@ -84,7 +84,7 @@ def scorer_in_javascript(entry):
 
 def scorer_in_c(entry, folder):
     program = pathlib.Path(folder) / entry["name"]
-    subprocess.run(["cc", "-I", HERE / "native", "-o", program, HERE / entry["reward"] / "reward.c"], check=True)
+    subprocess.run(["cc", "-include", HERE / "native/native.h", "-o", program, HERE / entry["reward"] / "reward.c"], check=True)
 
     def call(rows):
         return [float(subprocess.run([program, text(r["completion"]), str(r["ground_truth"])], capture_output=True, check=True).stdout) for r in rows]

@@ -1,5 +1,7 @@
 /* What the compiled rewards of the corpus use of Merit's header, for a native program: check.py
-   compiles a reward with it, passes the reply and the truth as arguments, and reads the score. */
+   compiles a reward with it instead of that header, passes the reply and the truth as arguments, and
+   reads the score. */
+#define MERIT_REWARD_H /* so that the reward's own include adds nothing */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
