@@ -21,7 +21,13 @@ type Result struct {
 	Fuel        uint64          `json:"fuel"`
 
 	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
+
+	line []byte
 }
+
+// Line returns the JSON that a Run wrote for r, without a line break, or nil if r
+// is not from a Run. Do not change it.
+func (r *Result) Line() []byte { return r.line }
 
 // resultTable returns the columns of a Parquet file of results, which do not
 // depend on the results: metrics, whose names differ between rewards and rows,

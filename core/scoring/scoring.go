@@ -160,6 +160,7 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 		}
 		summary.add(result)
 		summary.Kept++
+		result.line = text
 		r.each(chunk[i], &result)
 	}
 	rest := chunk[len(kept):]
@@ -244,6 +245,7 @@ func (o *order) take(ctx context.Context, i int, e reward.Evaluation) error {
 			return o.failed
 		}
 		o.summary.add(now.result)
+		now.result.line = now.text
 		o.run.each(o.items[o.next], &now.result)
 		*now = scored{}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/internal/play/playcmd"
 	"github.com/merit-rl/merit/internal/project/initcmd"
 	"github.com/merit-rl/merit/internal/prompt/promptcmd"
+	"github.com/merit-rl/merit/internal/receipts/receiptscmd"
 	"github.com/merit-rl/merit/internal/recheck/explaincmd"
 	"github.com/merit-rl/merit/internal/recheck/reviewcmd"
 	"github.com/merit-rl/merit/internal/registry/registrycmd"
@@ -71,6 +72,7 @@ func groups(h *console.Host) []group {
 			playcmd.NewCmd(h),
 			explaincmd.NewCmd(h),
 			reviewcmd.NewVerifyCmd(h),
+			receiptscmd.NewCmd(h),
 			mcpcmd.NewCmd(h, Run),
 		}},
 		{"Learn from agents that already run:", []*cobra.Command{
