@@ -2,6 +2,8 @@ package scoring
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc64"
@@ -24,11 +26,12 @@ const (
 )
 
 // item is a trajectory, and the number and a checksum of the line that it came
-// from.
+// from, and its digest if digests are computed.
 type item struct {
 	*rl.Trajectory
-	line int
-	sum  uint64
+	line   int
+	sum    uint64
+	digest [sha256.Size]byte
 }
 
 // lineSum returns a checksum that shows whether a line was changed by mistake.
@@ -42,6 +45,7 @@ type chunks struct {
 	group    bool
 	batch    int
 	skipBad  bool
+	digests  bool
 	bad      jsonl.Bad       // lines that cannot be used
 	truth    truth           // lines that have a ground truth
 	ended    bool            // the whole file has been read
@@ -99,7 +103,13 @@ func (c *chunks) block() ([]item, error) {
 	items, errs := make([]item, len(lines)), make([]error, len(lines))
 	each(len(lines), c.parallel, func(i int) {
 		items[i].Trajectory, errs[i] = c.in.Trajectory(lines[i])
-		items[i].line, items[i].sum = lines[i].Number, crc64.Checksum(lines[i].Text, lineSum)
+		items[i].line = lines[i].Number
+		if !c.digests {
+			items[i].sum = crc64.Checksum(lines[i].Text, lineSum)
+			return
+		}
+		items[i].digest = sha256.Sum256(lines[i].Text)
+		items[i].sum = binary.BigEndian.Uint64(items[i].digest[:]) // not both: a checksum takes as long
 	})
 	good := items[:0]
 	for i, err := range errs {

@@ -186,7 +186,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if !cmd.Flags().Changed("success-score") {
 		o.Success = cfg.Train.SuccessScore
 	}
-	options.Each = o.each()
+	options.Each, options.Digests = o.each(), o.Signing.On()
 	if scorer != nil {
 		options.Evaluator, options.Chunk = scorer, fleet.ScoreChunk
 	}
@@ -222,7 +222,7 @@ func (o *evalOptions) each() func(int, *rl.Trajectory, *scoring.Result) {
 		return nil
 	}
 	return func(line int, t *rl.Trajectory, r *scoring.Result) {
-		o.Signing.Note(t, r)
+		o.Signing.Note(r)
 		if overview {
 			o.overview.Note(line, t, r)
 		}

@@ -96,13 +96,13 @@ func (p *Proof) Check(ctx context.Context, file string, a Again) (*Report, error
 		return nil, err
 	}
 	defer source.close()
-	c := &comparison{report: r, source: source, inputs: NewInputs(), units: reward.NewPool(a.Rewards.Parts, 1), Evaluator: reward.NewPool(a.Rewards.Parts, a.Parallel)}
+	c := &comparison{report: r, source: source, units: reward.NewPool(a.Rewards.Parts, 1), Evaluator: reward.NewPool(a.Rewards.Parts, a.Parallel)}
 	c.noted = covered(p.Findings)
 	_, err = a.Rewards.Evaluate(ctx, merit.EvaluateOptions{
 		Data: a.Data, Stdin: a.Stdin, Parallel: a.Parallel, Columns: a.Columns, SkipBad: p.Header.SkipBad,
-		Warn: func(error) {}, Each: c.each, Evaluator: c,
+		Warn: func(error) {}, Digests: true, Each: c.each, Evaluator: c,
 	})
-	if err = errors.Join(err, c.err); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := c.rest(); err != nil {
@@ -205,12 +205,10 @@ type comparison struct {
 	units  *reward.Pool
 	report *Report
 	source *numbered
-	inputs *Inputs
 	noted  map[int]bool // receipts with a finding
 	at     int          // rows before the chunk
 	rows   []compared   // of the chunk
 	done   int          // rows that were compared
-	err    error
 }
 
 // compared is a row with its receipt, nil if there is none, and whether it is scored again.
@@ -251,7 +249,7 @@ func (c *comparison) EvaluateAll(ctx context.Context, all []*rl.Trajectory, onRe
 	for k, i := range again {
 		found[i] = scored[k]
 	}
-	return found, c.err
+	return found, nil
 }
 
 // choose decides which units of a chunk are scored again, and returns the indices of their rows.
@@ -286,11 +284,8 @@ func (c *comparison) each(_ int, t *rl.Trajectory, result *scoring.Result) {
 		}
 		return
 	}
-	now, err := receipt(c.inputs, c.done, t, result)
-	if err != nil {
-		c.err = err
-		return
-	}
+	now := note(result)
+	now.settle()
 	differs := func(field string, signed, computed any) {
 		c.find(Finding{Line: r.line, Receipt: c.done, ID: r.ID, Field: field, What: fmt.Sprintf("the receipt has %v, and it is %v", signed, computed)})
 	}
@@ -318,8 +313,8 @@ func (c *comparison) each(_ int, t *rl.Trajectory, result *scoring.Result) {
 	if r.Fuel != now.Fuel {
 		differs("fuel", r.Fuel, now.Fuel)
 	}
-	if same && r.ID == now.ID && r.Result != now.Result { // the result has all of these
-		differs("result", r.Result, now.Result.String()+": a metric, the reward of a step or the reason differs")
+	if same && r.ID == now.ID && text(r.Result) != text(now.Result) { // the result has all of these
+		differs("result", text(r.Result), text(now.Result)+": a metric, the reward of a step or the reason differs")
 	}
 }
 
@@ -354,6 +349,13 @@ func show(score *float64) string {
 		return "none"
 	}
 	return fmt.Sprint(*score)
+}
+
+func text(d *Digest) string {
+	if d == nil {
+		return "none"
+	}
+	return d.String()
 }
 
 // digestOf is the digest of a line that another line refers to.

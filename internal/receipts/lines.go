@@ -36,7 +36,9 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = l.long(line)
 	}
-	l.number++
+	if err == nil || len(line) > 0 {
+		l.number++
+	}
 	switch {
 	case err == nil:
 		return line[:len(line)-1], true, nil

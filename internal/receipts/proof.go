@@ -68,7 +68,6 @@ type prover struct {
 	before   *Digest // of the last statement; nil after a seal that cannot be trusted
 	ended    bool    // the last seal was read
 	disowned bool    // the header was reported
-	scratch  []byte
 }
 
 // Prove checks the signatures of a file of receipts, and that no line is changed, missing,
@@ -147,8 +146,7 @@ func (p *prover) line(number int, line []byte) {
 		p.early(math.MaxInt)
 		return
 	}
-	x := pending{line: number}
-	x.digest, p.scratch = leaf(line, p.scratch)
+	x := pending{line: number, digest: sha256.Sum256(line)}
 	if x.receipt, x.err = decodeReceipt(line); x.err != nil {
 		x.receipt = Receipt{}
 	}
@@ -302,6 +300,9 @@ func (p *prover) pair(s *Seal, unknown []pending, seen []bool, trusted bool) {
 			seen[free] = true
 			f.Receipt = s.From + free
 			p.places[x.line] = f.Receipt
+			if x.err == nil && x.receipt.Number != f.Receipt {
+				f.Field, f.What = "receipt", fmt.Sprintf("has the number %d, and %s", x.receipt.Number, changed)
+			}
 		} else if x.err == nil {
 			f.What = "is signed by no seal"
 		}

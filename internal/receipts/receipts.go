@@ -108,11 +108,13 @@ func Repeatable(list []Reward) bool {
 type Receipt struct {
 	Number  int            `json:"receipt"` // 1 is the first
 	ID      string         `json:"id"`      // of the trajectory
-	Input   Digest         `json:"input"`   // see Input
+	Input   Digest         `json:"input"`   // of the line of data, see scoring.Result.Input
 	Outcome reward.Outcome `json:"outcome"`
 	Score   *float64       `json:"score"` // null unless scored
 	Fuel    uint64         `json:"fuel"`
-	Result  Digest         `json:"result"` // of the line that merit eval writes for the trajectory
+	// Result is the digest of the line of results, see scoring.Result.Line. It is nil if that has
+	// nothing more than this receipt: no metrics, rewards of steps, reason or notes.
+	Result *Digest `json:"result,omitempty"`
 }
 
 // append appends the line without its end. It gives the bytes of json.Marshal, in a tenth of the
@@ -133,8 +135,10 @@ func (r *Receipt) append(to []byte) []byte {
 		to = append(to, text...)
 	}
 	to = strconv.AppendUint(append(to, `,"fuel":`...), r.Fuel, 10)
-	to = r.Result.append(append(to, `,"result":"`...))
-	return append(to, `"}`...)
+	if r.Result != nil {
+		to = append(r.Result.append(append(to, `,"result":"`...)), '"')
+	}
+	return append(to, '}')
 }
 
 func appendString(to []byte, s string) []byte {

@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func Extract(file string, wanted func(Receipt) bool) (*Single, error) {
 			return x.fill(file, &s, digest)
 		case x.Receipt == nil && notSeal != nil && strictjson.UnmarshalKnown(line, &r) == nil && wanted(r):
 			x.Receipt = append(x.Receipt, line...)
-			digest, _ = leaf(line, nil)
+			digest = digestOf(line)
 		}
 	}
 }
@@ -84,8 +85,8 @@ func CheckSingle(file string, text []byte, keys Keys) (h Header, r Receipt, err 
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Differs, Where: file, What: what, Err: err, Hint: "ask the signer for the receipt again"}
 	}
 	var x Single
-	if err := strictjson.UnmarshalKnown(text, &x); err != nil {
-		return h, r, differs("is not a receipt", err)
+	if err := decode(bytes.TrimSuffix(text, []byte("\n")), &x); err != nil || x.Version != Version {
+		return h, r, differs("is not a receipt that this version of Merit reads", err)
 	}
 	if h, err = decodeHeader(x.Header); err != nil {
 		return h, r, differs("header", err)
@@ -99,7 +100,7 @@ func CheckSingle(file string, text []byte, keys Keys) (h Header, r Receipt, err 
 	var s Seal
 	var top, last string
 	_, err = fmt.Sscanf(x.Statement, "merit receipts 1\nheader sha256:%s\nreceipts %d to %d\nroot sha256:%s\n", &last, &s.From, &s.To, &top)
-	digest, _ := leaf(x.Receipt, nil)
+	digest := digestOf(x.Receipt)
 	reached, ok := climb(digest, x.Number, x.Of, x.Path)
 	switch {
 	case err != nil:

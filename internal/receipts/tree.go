@@ -2,14 +2,9 @@ package receipts
 
 import "crypto/sha256"
 
-// The tree is that of RFC 6962: leaves and nodes are hashed with different first bytes, and the
-// left half of n leaves has as many as the largest power of two below n.
-
-// leaf returns the digest of a line without its end.
-func leaf(line []byte, scratch []byte) (Digest, []byte) {
-	scratch = append(append(scratch[:0], 0), line...)
-	return sha256.Sum256(scratch), scratch
-}
+// The tree is that of RFC 6962: the left half of n leaves has as many as the largest power of two
+// below n. A leaf is the digest of a line without its end. Lines begin with {, and what is hashed
+// for a node with the byte 1, so that no line is a node.
 
 func node(left, right Digest) Digest {
 	var both [1 + 2*sha256.Size]byte

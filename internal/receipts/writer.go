@@ -3,33 +3,14 @@ package receipts
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/sandbox/abi"
 )
-
-// maxInput limits the encoded form of a trajectory, in bytes.
-const maxInput = 1 << 30
-
-// Inputs computes digests of trajectories. It is not safe for concurrent use.
-type Inputs struct{ encoder *abi.Encoder }
-
-// NewInputs returns an Inputs.
-func NewInputs() *Inputs { return &Inputs{abi.NewEncoder(maxInput)} }
-
-// Digest returns the digest of what a reward sees of t: of the buffer that modules read, which
-// package abi specifies. So formats of files, and columns that no reward sees, do not matter.
-func (i *Inputs) Digest(t *rl.Trajectory) (Digest, error) {
-	text, err := i.encoder.Trajectory(t)
-	return sha256.Sum256(text), err
-}
 
 // Writer writes a file of receipts. Digests and signatures are computed on goroutines that it
 // owns, so that scoring need not wait for them; the file has the same bytes however many there are.
@@ -38,33 +19,48 @@ type Writer struct {
 	signer *Signer
 	header Digest
 	out    *jsonl.Writer
-	batch  []scored
-	number int // receipts so far
+	batch  []noted
+	every  int // receipts of a batch
+	number int // receipts in earlier batches
 	queue  chan *sealing
 	ended  chan error // of the goroutine that writes
 }
 
-// scored is a trajectory with its result.
-type scored struct {
-	t      *rl.Trajectory
-	result scoring.Result
+// noted is a receipt to write, and the line whose digest it has, or nil.
+type noted struct {
+	Receipt
+	result []byte
+}
+
+// note makes the receipt of a result.
+func note(r *scoring.Result) noted {
+	n := noted{Receipt: Receipt{ID: r.ID, Input: r.Input(), Outcome: r.Outcome, Score: r.Score, Fuel: r.Fuel}}
+	if len(r.Metrics) > 0 || len(r.StepOutputs) > 0 || r.Reason != "" || len(r.Notes) > 0 {
+		n.result = r.Line()
+	}
+	return n
+}
+
+// settle computes the digest of the result.
+func (n *noted) settle() {
+	if n.result != nil {
+		digest := Digest(sha256.Sum256(n.result))
+		n.Result, n.result = &digest, nil
+	}
 }
 
 // sealing is a batch on its way.
 type sealing struct {
-	first int
-	batch []scored
-	last  bool
-	done  chan struct{} // closed when lines and leaves, or err, are set
+	batch []noted
+	done  chan struct{} // closed when lines and the digests of seal are set
 	lines []byte
 	seal  Seal
-	err   error
 }
 
 // inFlight is how many batches wait or are computed at once. It bounds memory.
 const inFlight = 3
 
-// Create begins a file, which appears complete when Close returns, or not at all. "-" is stdout.
+// Create begins a file, which appears complete when Close returns, or not at all.
 func Create(file string, stdout io.Writer, h Header, s *Signer) (*Writer, error) {
 	if ext := strings.ToLower(filepath.Ext(file)); ext == ".zst" || ext == ".gz" || ext == ".parquet" || ext == ".csv" || ext == ".tsv" {
 		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: file, What: "receipts are lines of text, whose bytes are signed", Hint: "use a name that ends in .receipts or .jsonl; most of a line is digests, which do not compress"}
@@ -82,67 +78,48 @@ func Create(file string, stdout io.Writer, h Header, s *Signer) (*Writer, error)
 		out.Drop()
 		return nil, err
 	}
-	w := &Writer{signer: s, header: sha256.Sum256(line), out: out, queue: make(chan *sealing, inFlight), ended: make(chan error, 1)}
+	w := &Writer{signer: s, every: SealEvery, header: sha256.Sum256(line), out: out, queue: make(chan *sealing, inFlight), ended: make(chan error, 1)}
 	go w.write(w.queue)
 	return w, nil
 }
 
-// Add adds the receipt of the next trajectory, which must not change afterwards.
-func (w *Writer) Add(t *rl.Trajectory, result *scoring.Result) {
+// Add adds the receipt of the next result, whose digest of the input is known.
+func (w *Writer) Add(result *scoring.Result) {
+	if len(w.batch) == w.every { // a last batch is never empty
+		w.send(false)
+	}
 	if w.batch == nil {
-		w.batch = make([]scored, 0, SealEvery)
+		w.batch = make([]noted, 0, w.every)
 	}
-	if w.batch = append(w.batch, scored{t, *result}); len(w.batch) == SealEvery+1 { // the last seal is never empty
-		w.send(w.batch[:SealEvery], false)
-		w.batch = append(make([]scored, 0, SealEvery), w.batch[SealEvery])
-	}
+	w.batch = append(w.batch, note(result))
 }
 
-func (w *Writer) send(batch []scored, last bool) {
-	s := &sealing{first: w.number + 1, batch: batch, last: last, done: make(chan struct{})}
-	w.number += len(batch)
+func (w *Writer) send(last bool) {
+	s := &sealing{batch: w.batch, done: make(chan struct{})}
+	s.seal = Seal{From: w.number + 1, To: w.number + len(w.batch), Header: w.header, Last: last}
+	w.number, w.batch = s.seal.To, nil
 	w.queue <- s
-	go s.compute(w.header)
+	go s.compute()
 }
+
+// lineBytes is about the length of a line.
+const lineBytes = 192
 
 // compute makes the lines of a batch and their digests.
-func (s *sealing) compute(header Digest) {
+func (s *sealing) compute() {
 	defer close(s.done)
-	inputs := NewInputs()
-	s.seal = Seal{From: s.first, To: s.first + len(s.batch) - 1, Header: header, Last: s.last, Lines: make([]byte, 0, len(s.batch)*sha256.Size)}
-	var scratch []byte
-	var digest Digest
+	s.lines, s.seal.Lines = make([]byte, 0, len(s.batch)*lineBytes), make([]byte, 0, len(s.batch)*sha256.Size)
 	for i := range s.batch {
-		x := &s.batch[i]
-		r, err := receipt(inputs, s.first+i, x.t, &x.result)
-		if err != nil {
-			s.err = err
-			return
-		}
+		n := &s.batch[i]
+		n.Number = s.seal.From + i
+		n.settle()
 		from := len(s.lines)
-		s.lines = r.append(s.lines)
-		digest, scratch = leaf(s.lines[from:], scratch)
+		s.lines = n.append(s.lines)
+		digest := sha256.Sum256(s.lines[from:])
 		s.seal.Lines = append(s.seal.Lines, digest[:]...)
 		s.lines = append(s.lines, '\n')
 	}
 	s.batch = nil
-}
-
-// receipt makes the receipt of a result.
-func receipt(inputs *Inputs, number int, t *rl.Trajectory, result *scoring.Result) (Receipt, error) {
-	r := Receipt{Number: number, ID: t.ID, Outcome: result.Outcome, Score: result.Score, Fuel: result.Fuel}
-	var err error
-	if r.Input, err = inputs.Digest(t); err != nil {
-		return r, fmt.Errorf("%s: %w", t.ID, err)
-	}
-	line := result.Line()
-	if line == nil {
-		if line, err = json.Marshal(result); err != nil {
-			return r, err
-		}
-	}
-	r.Result = sha256.Sum256(line)
-	return r, nil
 }
 
 // write signs and writes batches in order.
@@ -154,13 +131,10 @@ func (w *Writer) write(queue <-chan *sealing) {
 		if failed != nil {
 			continue
 		}
-		failed = s.err
-		if failed == nil {
-			s.seal.Before = before
-			statement := s.seal.statement(root(s.seal.leaves()))
-			s.seal.Signature, before = w.signer.sign(statement), sha256.Sum256(statement)
-			failed = w.put(s)
-		}
+		s.seal.Before = before
+		statement := s.seal.statement(root(s.seal.leaves()))
+		s.seal.Signature, before = w.signer.sign(statement), sha256.Sum256(statement)
+		failed = w.put(s)
 	}
 	w.ended <- failed
 }
@@ -178,7 +152,7 @@ func (w *Writer) put(s *sealing) error {
 
 // Close seals the rest and makes the file appear.
 func (w *Writer) Close() error {
-	w.send(w.batch, true)
+	w.send(true)
 	if err := w.end(); err != nil {
 		w.out.Drop()
 		return err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/receipts"
@@ -68,9 +67,9 @@ func (s *Signing) Open(cmd *cobra.Command, rewards *merit.Rewards, cfg sandbox.C
 func (s *Signing) On() bool { return s.writer != nil }
 
 // Note adds the receipt of the next result.
-func (s *Signing) Note(t *rl.Trajectory, result *scoring.Result) {
+func (s *Signing) Note(result *scoring.Result) {
 	if s.writer != nil {
-		s.writer.Add(t, result)
+		s.writer.Add(result)
 	}
 }
 
