@@ -28,7 +28,7 @@ import (
 // Version is the version of the format.
 const Version = 1
 
-// SealEvery is how many receipts a seal signs. It bounds the path of a receipt to 10 digests.
+// SealEvery is how many receipts a seal signs. It bounds the path of a receipt to 22 digests.
 const SealEvery = 1024
 
 // maxSealed is how many receipts a seal of a file may sign, and maxLine the length of a line.

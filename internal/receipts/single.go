@@ -20,7 +20,8 @@ type Single struct {
 	Receipt json.RawMessage `json:"receipt"`
 	Number  int             `json:"place"`
 	Of      int             `json:"of"`
-	Path    []Digest        `json:"path"` // from the receipt to the root
+	// Path leads from the receipt to the root: the neighbors with which it is joined on each level.
+	Path [][]Digest `json:"path"`
 	// Statement is the text that is signed. Signature is as in Seal.
 	Statement string `json:"statement"`
 	Signature []byte `json:"signature"`
