@@ -288,3 +288,84 @@ func TestCoverageOfPython(t *testing.T) {
 		require.NotContains(t, m.Words(), w)
 	}
 }
+
+// Promise: a reward in Python that writes to its own coverage, or stops it, changes neither its size
+// nor its score.
+func TestCoverageOfHostilePython(t *testing.T) {
+	with := newRuntime(t, covering, func(c *sandbox.Config) { c.Workers, c.CacheDir = 1, cacheDir(t) })
+	for name, body := range map[string]string{
+		"writes":   "c._hit[:] = b'\\xff' * len(c._hit); c._texts[:] = b'\\xff' * len(c._texts)",
+		"texts":    "c._texts[:] = (b'\\x02\\xff\\xfe' + b'\\x02ab') * 800",
+		"grows":    "c._hit.extend(bytes(1 << 20)); c._texts.extend(b'\\x01a' * (1 << 19))",
+		"shrinks":  "c._hit.clear(); c._texts.clear()",
+		"empties":  "c._lines.clear(); c._branches.clear()",
+		"stops":    "sys.monitoring.free_tool_id(sys.monitoring.COVERAGE_ID)",
+		"restarts": "sys.monitoring.restart_events()",
+	} {
+		m, err := loadScript(t, with, "reward.py", "import sys\nfrom merit_reward import _cover as c\n\ndef reward(messages):\n    try:\n        "+body+
+			"\n    except BaseException:\n        pass\n    return 0.5\n")
+		require.NoError(t, err, name)
+		size := len(m.Evaluate(context.Background(), small()).Cover)
+		e := m.Evaluate(context.Background(), small())
+		require.Len(t, e.Cover, size, name)
+		require.Equal(t, 1, size, name)
+		require.LessOrEqual(t, len(e.Words), 2048, name)
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", name, e.Reason)
+		require.Equal(t, 0.5, e.Result.Score, name)
+	}
+}
+
+// Promise: a reward in Python that is stopped has the lines that it reached. Coverage is the same on
+// several workers, in fresh instances, and from the cache; other files of the reward have places, and
+// packages have none.
+func TestCoverageOfPythonRepeats(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
+	needInterpreters(t)
+	dir := folder(t, map[string]string{
+		"reward.py": "from helper import same\nimport other\n\nasync def reward(messages, ground_truth):\n    text = messages[-1]['content']\n" +
+			"    if text == 'hang':\n        while True: pass\n    if text == 'deep':\n        f = lambda n: sorted([n], key=f)\n        return f(1)\n" +
+			"    if text == 'fill':\n        return len([bytes(1 << 20) for _ in range(1 << 20)])\n    return other.one(same(text, ground_truth))\n",
+		"helper.py":         "def same(a, b):\n    for c in a:\n        if c not in b:\n            return 0.0\n    return 1.0\n",
+		"packages/other.py": "def one(x):\n    return x\n",
+	})
+	cache := filepath.Join(t.TempDir(), "cache")
+	var want map[string]reward.Evaluation
+	for i, change := range []func(*sandbox.Config){
+		func(c *sandbox.Config) {}, func(c *sandbox.Config) { c.Workers = 4 }, func(c *sandbox.Config) { c.Isolation = sandbox.Fresh },
+	} {
+		m, err := newRuntime(t, covering, func(c *sandbox.Config) { c.CacheDir, c.Fuel, c.Workers = cache, hostileFuel, 1 }, change).LoadFile(context.Background(), dir)
+		require.NoError(t, err)
+		got := map[string]reward.Evaluation{}
+		for _, text := range []string{"4", "5", "hang", "deep", "fill"} {
+			x := small()
+			x.Messages[3].Content = rl.Text(text)
+			e := m.Evaluate(context.Background(), x)
+			e.Elapsed = 0
+			got[text] = e
+		}
+		if i == 0 {
+			want = got
+			files := map[string]bool{}
+			for n := range 64 * len(got["4"].Cover) {
+				file, _, _ := m.Place(n)
+				files[file] = true
+			}
+			require.Equal(t, map[string]bool{"reward.py": true, "helper.py": true, "": true}, files)
+			lines := func(text string) (set []int) {
+				for _, n := range places(got[text]) {
+					if file, line, _ := m.Place(n); file == "reward.py" {
+						set = append(set, line)
+					}
+				}
+				return set
+			}
+			for text, line := range map[string]int{"hang": 7, "deep": 10, "fill": 12} {
+				require.NotEqual(t, reward.Scored, got[text].Outcome)
+				require.Contains(t, lines(text), line, text)
+				require.NotContains(t, lines("4"), line)
+			}
+		}
+		require.Equal(t, want, got)
+	}
+	require.NotEqual(t, want["4"].Cover, want["5"].Cover)
+}

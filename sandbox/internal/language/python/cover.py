@@ -156,7 +156,14 @@ def _take(words: "dict[str, None]", values, depth: int) -> None:  # type: ignore
 
 
 def arm() -> None:
-    """Begins to record. The host calls it before the snapshot."""
+    """Begins to record. The host calls it before the snapshot, after a warm-up that may have broken this module."""
+    try:
+        _begin()
+    except Exception:
+        pass  # the reward goes without
+
+
+def _begin() -> None:
     global _room
     monitoring = sys.monitoring
     monitoring.use_tool_id(monitoring.COVERAGE_ID, "merit")
@@ -187,22 +194,28 @@ def _practice(text: str) -> str:
 
 
 def _line(code: CodeType, line: int, *, lines=_lines, hit=_hit, off=sys.monitoring.DISABLE):  # type: ignore[no-untyped-def]
-    hit[lines[id(code)][line]] = 1
+    try:
+        hit[lines[id(code)][line]] = 1
+    except Exception:
+        pass  # the reward broke it, or recurses as deeply as it may
     return off
 
 
 def _branch(code: CodeType, offset: int, to: int, *, branches=_branches, hit=_hit, looked=_looked, off=sys.monitoring.DISABLE):  # type: ignore[no-untyped-def]
-    falls, place = branches[id(code)][offset]
-    if to == falls:
-        hit[place] = 1
-        if hit[place + 1]:
-            return off
-    else:
-        hit[place + 1] = 1
-        if hit[place]:
-            return off
-    looked[place] += 1
-    return off if looked[place] > OFTEN else None
+    try:
+        falls, place = branches[id(code)][offset]
+        if to == falls:
+            hit[place] = 1
+            if hit[place + 1]:
+                return off
+        else:
+            hit[place + 1] = 1
+            if hit[place]:
+                return off
+        looked[place] += 1
+        return off if looked[place] > OFTEN else None
+    except Exception:
+        return off
 
 
 def _return(code: CodeType, offset: int, value):  # type: ignore[no-untyped-def]
