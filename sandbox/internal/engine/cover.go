@@ -6,7 +6,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
-// coverVersion is part of the keys of programs with coverage.
+// coverVersion is part of the keys of programs with coverage. It is raised when fuel.Cover writes other code.
 const coverVersion = 1
 
 // key names what becomes of a module with these options.
