@@ -23,7 +23,7 @@ import math
 import os
 import shutil
 import subprocess
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from . import _binary
 from ._lines import log as _log
@@ -41,12 +41,13 @@ class Watch:
 
     def __init__(self, path: str, every: int = 10, window: int = 10, arguments: Sequence[str] = ()) -> None:
         if every < 1:
-            raise InvalidInput("every must be at least 1", where="every", hint="leave it out to look at every tenth row")
-        self.path, self._every, self._rows, self._known = path, every, 0, set()
+            raise InvalidInput("every must be at least 1", where="every", hint="leave it out to look at each tenth row")
+        self.path, self._every, self._rows = path, every, 0
+        self._known: Set[Tuple[str, str, int]] = set()
         self._command = ["watch", path, "--json", "--window", str(window), *arguments]
 
     def log(self, step: int, metrics: Mapping[str, Any]) -> List[Dict[str, Any]]:
-        """Adds the metrics of a step, and returns the flags that are new: objects as ``merit watch --json`` has them."""
+        """Adds the metrics of a step, and returns new flags: objects as ``merit watch --json`` has them."""
         row = {name: value for name, value in metrics.items() if _finite(value)}
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps({**row, "step": step}) + "\n")
@@ -57,7 +58,8 @@ class Watch:
         """Looks now, and returns the flags that are new. Raises Unavailable if merit cannot read the metrics."""
         done = subprocess.run([_binary.find(), *self._command], capture_output=True, check=False)
         if done.returncode != 0:
-            raise Unavailable(done.stderr.decode("utf-8", "replace").strip(), where=self.path, hint="run merit watch on the file")
+            said = done.stderr.decode("utf-8", "replace").strip()
+            raise Unavailable(said, where=self.path, hint="run merit watch on the file")
         fresh = []
         for flag in json.loads(done.stdout)["flags"]:
             key = (flag["name"], flag["level"], flag["iteration"])
@@ -90,7 +92,9 @@ def trl_callback(
         watch: Optional[Watch] = None
         flags: List[Dict[str, Any]] = []  # all so far
 
-        def on_log(self, args: Any, state: Any, control: Any, logs: Optional[Mapping[str, Any]] = None, **_: Any) -> None:
+        def on_log(
+            self, args: Any, state: Any, control: Any, logs: Optional[Mapping[str, Any]] = None, **_: Any
+        ) -> None:
             if not state.is_world_process_zero or not logs or "reward" not in logs:
                 return
             if self.watch is None:
@@ -104,7 +108,8 @@ def trl_callback(
                 return
             self.flags += fresh
             for flag in fresh:
-                _log.warning("step %d: %s (%s): %s; %s", flag["iteration"], flag["name"], flag["level"], flag["evidence"], flag["advice"])
+                said = [flag[key] for key in ("iteration", "name", "level", "evidence", "advice")]
+                _log.warning("step %d: %s (%s): %s; %s", *said)
             if fresh:
                 _keep(args.output_dir)
             if on_alarm == "stop" and any(flag["level"] == "alarm" for flag in fresh):

@@ -5,7 +5,6 @@ import os
 import subprocess
 
 import pytest
-
 from merit_rl import _binary
 from merit_rl.watching import Watch, trl_callback
 
@@ -18,7 +17,8 @@ def rows(n):
 
 
 def flags(path):
-    out = subprocess.run([_binary.find(), "watch", str(path), "--json", "--window", "5"], capture_output=True, check=True)
+    command = [_binary.find(), "watch", str(path), "--json", "--window", "5"]
+    out = subprocess.run(command, capture_output=True, check=True)
     return [flag["name"] for flag in json.loads(out.stdout)["flags"]]
 
 
