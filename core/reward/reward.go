@@ -52,8 +52,8 @@ type Evaluation struct {
 	// reward, however it ended; nil where coverage is off. Members of a group share
 	// that of the group, so it must not be changed.
 	Cover []uint64
-	// Words are short texts that the reward handled where it branched, if coverage
-	// is on and the reward can tell.
+	// Words are short texts that the functions of the reward held when they returned,
+	// sorted; nil where coverage is off or cannot tell.
 	Words []string
 	// Fatal is set if the reward cannot evaluate anything more, for example because
 	// a judge's API key is refused or its budget is spent. A Pool then stops.

@@ -3,6 +3,7 @@
 package cover
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
@@ -33,28 +34,27 @@ type Map struct {
 
 // Compiled describes a compiled module that passed the gate.
 func Compiled(wasm []byte, limits fuel.Limits) *Map {
-	m := &Map{}
+	info, err := fuel.Inspect(wasm, limits)
+	if err != nil {
+		return &Map{}
+	}
 	var words Words
-	fuel.Literals(wasm, limits, words.Add)
-	m.Words = words.List()
-	m.Places = Blocks(wasm, limits)
-	return m
+	names := functions(info)
+	fuel.Literals(wasm, limits, authored(names), words.Add)
+	return &Map{Places: blocks(wasm, limits, names, linesOf(info)), Words: words.List()}
 }
 
-// Blocks returns the places of a module that the meter marks.
-func Blocks(wasm []byte, limits fuel.Limits) []Place {
+// blocks returns the places of a module that the meter marks.
+func blocks(wasm []byte, limits fuel.Limits, names map[int]string, lines *lineTable) []Place {
 	blocks, err := fuel.Places(wasm, limits)
 	if err != nil {
 		return nil
 	}
-	info, err := fuel.Inspect(wasm, limits)
-	if err != nil {
-		return nil
-	}
-	names, lines := functions(info), linesOf(info)
 	places := make([]Place, len(blocks))
 	for i, b := range blocks {
-		places[i].What = names[b.Func]
+		if places[i].What = names[b.Func]; places[i].What == "" {
+			places[i].What = fmt.Sprintf("function %d", b.Func)
+		}
 		places[i].File, places[i].Line = lines.at(uint64(b.At))
 	}
 	return places

@@ -2,6 +2,8 @@ package cover
 
 import (
 	"encoding/binary"
+	"regexp"
+	"strings"
 
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
@@ -31,6 +33,23 @@ func nameFunctions(names map[int]string, r *reader) {
 		index := r.number()
 		names[int(index)] = Name(string(r.take(r.number())))
 	}
+}
+
+// foreign begins the names of Go's functions in packages with a domain: the linker writes _ for what
+// is not a letter, a digit or a dot.
+var foreign = regexp.MustCompile(`^[A-Za-z0-9-]+\.[a-z]{2,4}_`)
+
+// authored reports which functions belong to the author of a reward in Go, whose module holds the
+// whole runtime with its thousands of texts; it is nil for other languages.
+func authored(names map[int]string) func(function int) bool {
+	for _, name := range names {
+		if name == "runtime.mallocgc" {
+			return func(function int) bool {
+				return strings.HasPrefix(names[function], "main.") || foreign.MatchString(names[function])
+			}
+		}
+	}
+	return nil
 }
 
 // reader reads numbers in LEB128 and bytes; it is empty after an error.

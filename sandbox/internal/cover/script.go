@@ -19,7 +19,14 @@ func Interpreted(interpreter []byte, limits fuel.Limits, files map[string][]byte
 			literals(&words, files[name])
 		}
 	}
-	return &Map{Places: Blocks(interpreter, limits), Words: words.List()}
+	m := &Map{Words: words.List()}
+	if info, err := fuel.Inspect(interpreter, limits); err == nil {
+		m.Places = blocks(interpreter, limits, functions(info), &lineTable{})
+	}
+	for i := range m.Places {
+		m.Places[i].What += " of the interpreter"
+	}
+	return m
 }
 
 // token finds comments, and what may be a word: strings, templates, regular expressions, and

@@ -138,15 +138,16 @@ func TestCoverageIsTheHosts(t *testing.T) {
 func TestLiterals(t *testing.T) {
 	m := Module{
 		Memory: &Memory{Size: Size{Min: 1}},
-		Data:   []Data{{Bytes: "answer:boxedrest\x00plain\x00\x00w\x00i\x00d\x00e\x00\x00\x00"}},
-		Funcs:  []Func{{Export: "f", Body: I32Const(7) + I32Const(5) + Drop + Drop + I64Const(0x3d3d3d3d) + Drop}},
+		Data:   []Data{{Bytes: "answer:boxedrest\x00plain\x00\x00w\x00i\x00d\x00e"}},
+		Funcs:  []Func{{Export: "f", Body: I32Const(7) + I32Const(5) + Drop + Drop + I64Const(0x0a3d3d3d) + Drop}},
 	}
 	var found []string
-	fuel.Literals(m.Bytes(), fuel.Limits{}, func(text string) bool { found = append(found, text); return true })
-	for _, want := range []string{"boxed", "plain", "wide", "===="} {
+	fuel.Literals(m.Bytes(), fuel.Limits{}, nil, func(text string) bool { found = append(found, text); return true })
+	for _, want := range []string{"boxed", "plain", "wide", "===\n"} {
 		require.Contains(t, found, want)
 	}
 	n := 0
-	fuel.Literals(m.Bytes(), fuel.Limits{}, func(string) bool { n++; return n < 2 })
+	fuel.Literals(m.Bytes(), fuel.Limits{}, nil, func(string) bool { n++; return n < 2 })
 	require.Equal(t, 2, n, "found says when to end")
+	fuel.Literals(m.Bytes(), fuel.Limits{}, func(int) bool { return false }, func(text string) bool { t.Error(text); return true })
 }

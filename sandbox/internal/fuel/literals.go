@@ -17,19 +17,21 @@ const recent = 4
 // Literals passes texts to found that a module, which passed the gate, probably compares or prints,
 // until found returns false. A text is what an address and a length point to, in code or in data; a
 // string in data that ends with a NUL, or that is in UTF-16; or a constant of printable bytes, which
-// compilers compare with in place of a short text. It starts with the functions at the end, where
-// linkers of languages with a large runtime put the author's own.
-func Literals(wasm []byte, limits Limits, found func(text string) bool) {
+// compilers compare with in place of a short text. If own is not nil, only what the functions point
+// to for which own is true, by their indices.
+func Literals(wasm []byte, limits Limits, own func(function int) bool, found func(text string) bool) {
 	m := gate.Parse(wasm, limits)
 	if len(m.Refused.Problems) > 0 {
 		return
 	}
 	l := literals{Module: m, found: found}
 	l.segments()
-	for i := len(m.Bodies) - 1; i >= 0 && !l.done; i-- {
-		l.code(i)
+	for i := 0; i < len(m.Bodies) && !l.done; i++ {
+		if own == nil || own(m.ImportedFuncs+i) {
+			l.code(i)
+		}
 	}
-	for i := range l.data {
+	for i := 0; i < len(l.data) && own == nil; i++ {
 		l.pointers(l.data[i].Bytes)
 		l.strings(l.data[i].Bytes)
 	}
@@ -127,7 +129,7 @@ func (l *literals) code(i int) {
 // printed returns the bytes of a constant if they look like a text of at least two.
 func printed(v uint64) (text []byte) {
 	for ; v > 0; v >>= 8 {
-		if c := byte(v); c < ' ' || c > '~' {
+		if c := byte(v); (c < ' ' || c > '~') && c != '\n' {
 			return nil
 		}
 		text = append(text, byte(v))
@@ -160,8 +162,9 @@ func (l *literals) strings(data []byte) {
 		from = end + 1
 	}
 	var wide []byte
-	for i := 0; i+1 < len(data) && !l.done; i += 2 {
-		if c := data[i]; data[i+1] == 0 && (c >= ' ' && c <= '~') && len(wide) <= LongestLiteral {
+	for i := 0; i < len(data) && !l.done; i += 2 {
+		last := i+1 == len(data) && len(wide) > 0 // a linker leaves out zeros at the end
+		if c := data[i]; (last || i+1 < len(data) && data[i+1] == 0) && (c >= ' ' && c <= '~') && len(wide) <= LongestLiteral {
 			wide = append(wide, c)
 			continue
 		}
