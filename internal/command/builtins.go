@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/internal/attack/attackcmd"
 	"github.com/merit-rl/merit/internal/audit/auditcmd"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/council/councilcmd"
@@ -47,6 +48,7 @@ func groups(h *console.Host) []group {
 			rewardcmd.NewCmd(h, reviewcmd.NewDiffCmd(h), registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
 			newEvalCmd(h),
 			auditcmd.NewCmd(h),
+			attackcmd.NewCmd(h),
 			rubriccmd.NewCmd(h),
 			judgecmd.NewCmd(h),
 			newAdvantagesCmd(h, creditcmd.NewCmd(h), runscmd.NewExactCmd(h)),
