@@ -67,7 +67,7 @@ func (a *search) report(r reply.Reply, tried string, v *doubt.Verdict) {
 		a.kinds[cause] = append(a.kinds[cause], tried)
 	}
 	f := finding.Finding{
-		Task: a.target.Cases[x.Case].Row.ID, Reply: x.Said.Text, Score: x.Score(), Right: x.Right, Doubt: v.Doubt, Evidence: v.Evidence, Kind: kind, Cause: cause,
+		Task: a.target.Cases[x.Case].Row.ID, Reply: x.Said.Text, Score: x.Score(), Right: x.Right, Wrong: a.target.Cases[x.Case].Floor, Doubt: v.Doubt, Evidence: v.Evidence, Kind: kind, Cause: cause,
 		File: file, Line: line, Source: a.sourceLine(line),
 	}
 	f.ID = fmt.Sprintf("%012x", xxhash.Sum64String(a.target.Info().Digest+"\x00"+cause+"\x00"+f.Reply+"\x00"+fmt.Sprint(x.Said.Calls))>>16)
