@@ -32,11 +32,11 @@ var scoreNames = []string{
 var figures = []figure{
 	{"the spread of scores", []string{"reward_std", "critic/score/std", "reward/std", "rewards/std", "outputs/score_std"}, []string{"reward_flat", "reward_jump"},
 		func(it *run.Iteration, x float64) { it.Outputs.ScoreStd = x }},
-	{"the divergence of an update", []string{"actor/ppo_kl", "policy/approxkl_avg", "ppo_kl", "policy/ppo_kl", "policy/policy_kl", "approx_kl", "update/kl"}, []string{"kl"},
+	{"the divergence of an update", []string{"actor/ppo_kl", "policy/approxkl_avg", "ppo_kl", "policy/ppo_kl", "approx_kl", "update/kl"}, []string{"kl"},
 		func(it *run.Iteration, x float64) { it.Update.KL = x }},
 	{"entropy", []string{"entropy", "actor/entropy", "actor/entropy_loss", "policy/entropy_avg", "policy/policy_entropy", "update/entropy"}, []string{"entropy_collapse"},
 		func(it *run.Iteration, x float64) { it.Update.Entropy = x }},
-	{"the norm of the gradient", []string{"grad_norm", "actor/grad_norm", "policy/raw_grad_norm", "actor_grad_norm", "update/grad_norm"}, []string{"gradient_explosion"},
+	{"the norm of the gradient", []string{"grad_norm", "actor/grad_norm", "policy/grad_norm", "actor_grad_norm", "update/grad_norm"}, []string{"gradient_explosion"},
 		func(it *run.Iteration, x float64) { it.Update.GradNorm = x }},
 	{"the loss of the critic", []string{"critic/vf_loss", "loss/value_avg", "critic_loss", "critic/critic_loss", "update/value_loss"}, []string{"value_loss"},
 		func(it *run.Iteration, x float64) { it.Update.ValueLoss = x }},
