@@ -5,30 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-	"golang.org/x/crypto/ssh"
-
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/stretchr/testify/require"
 )
 
-func testSigner(t testing.TB) *Signer {
-	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	public, err := ssh.NewPublicKey(private.Public())
-	require.NoError(t, err)
-	return &Signer{private, public}
-}
+func testSigner(testing.TB) *Signer { return newSigner(keyOf(make([]byte, ed25519.SeedSize))) }
 
 func keyOf(seed []byte) ed25519.PrivateKey { return ed25519.NewKeyFromSeed(seed) }
-
-func publicOf(t testing.TB, s *Signer) ssh.PublicKey {
-	public, err := ssh.NewPublicKey(s.private.Public())
-	require.NoError(t, err)
-	return public
-}
-
-func sshLine(s *Signer) string { return string(ssh.MarshalAuthorizedKey(s.public)) }
 
 // BenchmarkReceipts measures what a receipt costs, without writing it: the digests, the line, and
 // its part of the signature.

@@ -5,14 +5,13 @@ import (
 	"crypto/ed25519"
 	"crypto/sha512"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -26,11 +25,11 @@ const maxKey = 1 << 20
 // Signer signs with a private key.
 type Signer struct {
 	private ed25519.PrivateKey
-	public  ssh.PublicKey
+	public  publicKey
 }
 
 // Key names a public key as OpenSSH does: SHA256:….
-func (s *Signer) Key() string { return ssh.FingerprintSHA256(s.public) }
+func (s *Signer) Key() string { return s.public.fingerprint() }
 
 // ReadSigner reads a private ed25519 key, as ssh-keygen -t ed25519 writes it without a passphrase.
 func ReadSigner(file string) (*Signer, error) {
@@ -38,22 +37,19 @@ func ReadSigner(file string) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrong := func(what, hint string) error {
-		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: file, What: what, Hint: hint}
-	}
-	raw, err := ssh.ParseRawPrivateKey(text)
-	if locked := new(ssh.PassphraseMissingError); errors.As(err, &locked) {
-		return nil, wrong("the key has a passphrase", "make a key without one for receipts: ssh-keygen -t ed25519 -N '' -f receipts-key")
-	}
-	key, ok := raw.(*ed25519.PrivateKey)
-	if err != nil || !ok {
-		return nil, wrong("is not a private ed25519 key of OpenSSH", "make one: ssh-keygen -t ed25519 -N '' -f receipts-key")
-	}
-	public, err := ssh.NewPublicKey(key.Public())
+	key, err := parsePrivateKey(text)
 	if err != nil {
-		return nil, wrong(err.Error(), "make a key: ssh-keygen -t ed25519 -N '' -f receipts-key")
+		hint := "make one: ssh-keygen -t ed25519 -N '' -f receipts-key"
+		if errors.Is(err, errLocked) {
+			hint = "make a key without one for receipts: ssh-keygen -t ed25519 -N '' -f receipts-key"
+		}
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: file, What: err.Error(), Hint: hint}
 	}
-	return &Signer{private: *key, public: public}, nil
+	return newSigner(key), nil
+}
+
+func newSigner(key ed25519.PrivateKey) *Signer {
+	return &Signer{private: key, public: newPublicKey(key.Public().(ed25519.PublicKey))}
 }
 
 func readKey(file string) ([]byte, error) {
@@ -70,7 +66,7 @@ func readKey(file string) ([]byte, error) {
 }
 
 // Keys are public keys that are trusted.
-type Keys []ssh.PublicKey
+type Keys []publicKey
 
 // ReadKeys reads public ed25519 keys: a .pub file, or a file of allowed signers, whose lines begin
 // with names and may restrict a key to namespaces.
@@ -84,8 +80,8 @@ func ReadKeys(file string) (keys Keys, err error) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		before, after, found := strings.Cut(line, ssh.KeyAlgoED25519+" ")
-		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(ssh.KeyAlgoED25519 + " " + after))
+		before, after, found := strings.Cut(line, algorithm+" ")
+		key, err := parseAuthorized(after)
 		if !found || err != nil || !allowed(before) {
 			others++
 			continue
@@ -113,47 +109,40 @@ func allowed(options string) bool {
 	return !restricted || slices.Contains(strings.Split(list, ","), namespace)
 }
 
-// signed is what an SSH signature signs, after its magic (PROTOCOL.sshsig of OpenSSH).
-type signed struct{ Namespace, Reserved, Hash, Digest string }
-
-// signature is an SSH signature, after its magic.
-type signature struct {
-	Version                                         uint32
-	PublicKey, Namespace, Reserved, Hash, Signature string
-}
-
 const (
 	magic   = "SSHSIG"
+	version = 1
 	hashing = "sha512"
 )
 
+// toSign returns what an SSH signature of a message signs (PROTOCOL.sshsig of OpenSSH).
 func toSign(message []byte) []byte {
 	digest := sha512.Sum512(message)
-	return append([]byte(magic), ssh.Marshal(signed{namespace, "", hashing, string(digest[:])})...)
+	return []byte(magic + joined(namespace, "", hashing, string(digest[:])))
 }
 
 // sign returns the SSH signature of a message.
 func (s *Signer) sign(message []byte) []byte {
-	own := ssh.Marshal(ssh.Signature{Format: ssh.KeyAlgoED25519, Blob: ed25519.Sign(s.private, toSign(message))})
-	return append([]byte(magic), ssh.Marshal(signature{1, string(s.public.Marshal()), namespace, "", hashing, string(own)})...)
+	own := joined(algorithm, string(ed25519.Sign(s.private, toSign(message))))
+	head := binary.BigEndian.AppendUint32([]byte(magic), version)
+	return append(head, joined(string(s.public), namespace, "", hashing, own)...)
 }
 
 // verify returns nil if a trusted key signed the message.
 func (k Keys) verify(message, blob []byte) error {
-	rest, ok := bytes.CutPrefix(blob, []byte(magic))
-	var s signature
-	if !ok || ssh.Unmarshal(rest, &s) != nil || s.Version != 1 || s.Namespace != namespace || s.Reserved != "" || s.Hash != hashing {
+	rest, found := bytes.CutPrefix(blob, []byte(magic))
+	r := wire{rest: rest}
+	number, key := r.number(), publicKey(r.text())
+	purpose, reserved, hash, own := r.text(), r.text(), r.text(), r.text()
+	if !found || r.failed || len(r.rest) > 0 || number != version || purpose != namespace || reserved != "" || hash != hashing {
 		return errors.New("is not an SSH signature of receipts")
 	}
-	at := slices.IndexFunc(k, func(key ssh.PublicKey) bool { return string(key.Marshal()) == s.PublicKey })
-	if at < 0 {
-		if key, err := ssh.ParsePublicKey([]byte(s.PublicKey)); err == nil {
-			return fmt.Errorf("is by another key, %s", ssh.FingerprintSHA256(key))
-		}
-		return errors.New("is by another key")
+	if !slices.Contains(k, key) {
+		return fmt.Errorf("is by another key, %s", key.fingerprint())
 	}
-	var own ssh.Signature
-	if ssh.Unmarshal([]byte(s.Signature), &own) != nil || len(own.Rest) > 0 || k[at].Verify(toSign(message), &own) != nil {
+	r = wire{rest: []byte(own)}
+	name, signature := r.text(), r.text()
+	if r.failed || len(r.rest) > 0 || name != algorithm || !ed25519.Verify(key.raw(), toSign(message), []byte(signature)) {
 		return errors.New("does not match")
 	}
 	return nil

@@ -194,8 +194,7 @@ func TestLinesThatMoveAreNamed(t *testing.T) {
 	}
 	seed := make([]byte, 32)
 	seed[0] = 1
-	stranger := &Signer{private: keyOf(seed)}
-	stranger.public = publicOf(t, stranger)
+	stranger := newSigner(keyOf(seed))
 	proof, err := Prove(writeTo(t, string(s.text)), Keys{stranger.public})
 	require.NoError(t, err)
 	require.Contains(t, proof.Findings[0].String(), "signature: is by another key, SHA256:")
