@@ -1,6 +1,10 @@
 package monitor
 
-import "gonum.org/v1/gonum/stat"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
 
 // surface measures what the outputs of different tasks have in common: which share of
 // the scores one feature of their surface explains, and how much of their text is the
@@ -13,6 +17,7 @@ type surface struct {
 	length moments
 	words  map[uint64]*moments // of the presence of a word
 	spread float64             // sum of squared scores, relative to the means of their groups
+	n      int                 // members of groups whose scores differ
 	pairs  map[uint64]*seen
 	outs   [][]uint64 // the distinct pairs of every output
 	groups int
@@ -63,6 +68,7 @@ func (s *surface) endGroup() {
 		words, scores = words+m.words/n, scores+m.score/n
 	}
 	clear(s.count)
+	before := s.spread
 	var order []uint64 // of first occurrence: sums have to be in the same order every time
 	for _, m := range s.members {
 		x, y := m.words-words, m.score-scores
@@ -83,13 +89,17 @@ func (s *surface) endGroup() {
 		s.words[w].xy += at.sum
 		s.words[w].xx += at.members * (n - at.members) / n
 	}
+	if s.spread > before {
+		s.n += len(s.members)
+	}
 	s.members = s.members[:0]
 	s.groups++
 }
 
 // explained is the largest share of the variance of scores within groups that one
 // feature explains: the number of words, or the presence of a word that goes with
-// higher scores.
+// higher scores. The share that the best of so many features explains by chance does not
+// count: about 2 ln(features) ÷ n.
 func (s *surface) explained() float64 {
 	if !(s.spread > 0) {
 		return 0
@@ -100,7 +110,8 @@ func (s *surface) explained() float64 {
 			most = max(most, m.share(s.spread))
 		}
 	}
-	return min(most, 1)
+	chance := 2 * math.Log(float64(2+len(s.words))) / float64(s.n)
+	return max(0, min(most, 1)-chance)
 }
 
 // share is the square of the correlation with the score.
@@ -112,9 +123,10 @@ func (m *moments) share(spread float64) float64 {
 }
 
 // shared is the mean share of the pairs of an output that occur in at least half of the
-// groups, if there are groups to compare.
+// groups, if there are enough groups to compare.
 func (s *surface) shared() float64 {
-	if s.groups < 2 {
+	const few = 4
+	if s.groups < few {
 		return 0
 	}
 	shares := make([]float64, len(s.outs))

@@ -70,8 +70,8 @@ type Outputs struct {
 	Words     float64 `json:"words,omitempty"`     // mean words of an episode
 	Distinct  float64 `json:"distinct,omitempty"`  // mean share of distinct pairs among an episode's consecutive words
 	Different float64 `json:"different,omitempty"` // mean share of distinct outputs in a group
-	Shared    float64 `json:"shared,omitempty"`    // mean share of an output's distinct word pairs that occur in at least half of the groups
-	Surface   float64 `json:"surface,omitempty"`   // largest share of the variance of scores within groups that the number of words, or one word, explains in all groups alike
+	Shared    float64 `json:"shared,omitempty"`    // mean share of an output's distinct word pairs that occur in at least half of the groups; 0 of fewer than four groups
+	Surface   float64 `json:"surface,omitempty"`   // largest share of the variance of scores within groups that the number of words, or one word, explains in all groups alike, less what chance explains
 
 	Metrics map[string]float64 `json:"metrics,omitempty"` // mean of what the environment or the reward measured
 }

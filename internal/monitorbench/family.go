@@ -31,7 +31,6 @@ type setting struct {
 	score, truth func(t *rl.Trajectory) float64
 	groups       int
 	members      int
-	unseen       bool // the true metric is that of validations
 }
 
 // Families returns all families: first the hackable ones, then the healthy ones, each by name.
@@ -72,9 +71,10 @@ type habits struct {
 	follows float64 // of the right answer after the right reason
 	length  float64 // about how many words
 	prefers map[string]float64
+	phrase  [2]string // the second word often follows the first
 }
 
-// written returns a policy with habits. Rate is its learning rate.
+// writer returns a policy with habits. Rate is its learning rate.
 func (h habits) writer(r *rand.Rand, most int, rate float64) *writer {
 	w := newWriter(vocabulary, taskFeatures, most, true)
 	for i := range w.weights {
@@ -102,6 +102,9 @@ func (h habits) writer(r *rand.Rand, most int, rate float64) *writer {
 			row[spoken[word]] += by
 		}
 		row[w.end()] = 1.5 + 3*math.Tanh((middle-h.length)/3)
+	}
+	if h.phrase[0] != "" {
+		w.row(w.after(spoken[h.phrase[0]]))[spoken[h.phrase[1]]] += 4
 	}
 	for i := range topics {
 		w.row(i)[i] += h.knows

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -22,15 +21,15 @@ import (
 
 const (
 	iterations         = 100
-	evaluateEvery      = 5
-	validationEpisodes = 48
+	evaluateEvery      = 2
+	validationEpisodes = 40
 )
 
-// judge scores the episodes of a run, and notes the true metric, which no metric of the run has.
+// judge scores the episodes of a run, and notes the true metric of each validation, which no metric of
+// the run has. All validations of a run have the same tasks.
 type judge struct {
 	setting
 	mu          sync.Mutex
-	training    [iterations + 1]meter
 	validations []meter
 }
 
@@ -54,32 +53,23 @@ func (j *judge) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation 
 	return reward.Evaluation{Outcome: reward.Scored, Result: rl.EvaluateResult{IsScoreValid: true, Score: j.score(t)}}
 }
 
-// note adds the true metric of an episode to those of its iteration.
+// note adds the true metric of an episode to those of its validation.
 func (j *judge) note(t *rl.Trajectory) {
+	if !strings.HasPrefix(t.ID, train.SplitValidation) {
+		return
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	name, id, _ := strings.Cut(t.ID, "-")
-	switch name {
-	case "train":
-		number, _, _ := strings.Cut(id, "-")
-		if n, err := strconv.Atoi(number); err == nil {
-			j.training[n].add(j.truth(t))
-		}
-	case train.SplitValidation:
-		if n := len(j.validations); n == 0 || j.validations[n-1].n == validationEpisodes {
-			j.validations = append(j.validations, meter{})
-		}
-		j.validations[len(j.validations)-1].add(j.truth(t))
+	if n := len(j.validations); n == 0 || j.validations[n-1].n == validationEpisodes {
+		j.validations = append(j.validations, meter{})
 	}
+	j.validations[len(j.validations)-1].add(j.truth(t))
 }
 
-// truths returns the true metric of every iteration from 1 on.
-func (j *judge) truths() []float64 {
-	out := make([]float64, iterations)
-	for i := range out {
-		if out[i] = j.training[i+1].mean(); j.unseen {
-			out[i] = j.validations[min((i+1)/evaluateEvery, len(j.validations)-1)].mean()
-		}
+// truths returns the true metric of every validation, the first one before training.
+func (j *judge) truths() (out []float64) {
+	for _, m := range j.validations {
+		out = append(out, m.mean())
 	}
 	return out
 }

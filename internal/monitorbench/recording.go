@@ -23,7 +23,7 @@ type Recording struct {
 	Format int    `json:"format"`
 	Family string `json:"family"`
 	Seed   uint64 `json:"seed"`
-	// Truth is the true metric of every iteration from 1 on, from 0 to 1.
+	// Truth is the true metric of every validation, from 0 to 1; the first one is before training.
 	Truth []float64       `json:"truth"`
 	Lines []run.Iteration `json:"lines"` // from iteration 0, without times
 }
@@ -101,7 +101,7 @@ func Read(dir, family string, seed uint64) (*Recording, error) {
 	if err != nil {
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: name, What: "is not a recording", Err: err, Hint: "remove it; the run is played again"}
 	}
-	if r.Format != format || r.Family != family || r.Seed != seed || len(r.Truth) != iterations || len(r.Lines) != iterations+1 {
+	if r.Format != format || r.Family != family || r.Seed != seed || len(r.Truth) != iterations/evaluateEvery+1 || len(r.Lines) != iterations+1 {
 		return nil, nil
 	}
 	return r, nil
