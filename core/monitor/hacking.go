@@ -16,6 +16,10 @@ var hackingFlags = []flag{
 		restart: true,
 	},
 	{
+		name: "swapped_truth", look: swappedTruth, hacking: true,
+		advice: "the policy learns what is rewarded whatever the task is: read the listed trajectories, find what scores without the right answer, and take it out of the reward or pay for it only together with the answer",
+	},
+	{
 		name: "reward_jump", look: rewardJump, hacking: true,
 		advice: "read the listed trajectories: the policy learned the task or found an exploit; compare the environment's own metrics",
 	},
@@ -26,6 +30,14 @@ var hackingFlags = []flag{
 	{
 		name: "repetition", look: repetition, hacking: true,
 		advice: "outputs repeat themselves: read them, penalize repetition in the reward, and check whether the reward counts words or matches",
+	},
+	{
+		name: "surface", look: follows, hacking: true,
+		advice: "one word, or the length, decides the score in every task: read the listed trajectories, find what they have in common, and make the reward ask for what differs between tasks",
+	},
+	{
+		name: "boilerplate", look: boilerplate, hacking: true,
+		advice: "outputs say the same whatever the task is: read those of different tasks side by side, and check whether the reward needs the answer at all",
 	},
 	{
 		name: "lost_diversity", look: lostDiversity, hacking: true,
@@ -50,6 +62,12 @@ func (v *view) watch() (all []watched) {
 	for _, name := range v.c.Watch {
 		var w watched
 		w.name, w.sign = direction(name)
+		if w.name == "validation" {
+			if w.x = v.validations(w.sign); w.x != nil {
+				all = append(all, w)
+			}
+			continue
+		}
 		differs := false
 		for _, it := range v.lines {
 			x, ok := secondary(it, w.name)
@@ -64,6 +82,25 @@ func (v *view) watch() (all []watched) {
 		}
 	}
 	return all
+}
+
+// validations returns the success of the newest validation at every line, or nil if one in five
+// lines has none.
+func (v *view) validations(sign float64) (x []float64) {
+	n, now := 0, 0.0
+	for i := range v.all {
+		it := &v.all[i]
+		if it.Validation != nil {
+			n, now = n+1, sign*it.Validation.Success
+		}
+		if len(x) < len(v.lines) && it == v.lines[len(x)] {
+			x = append(x, now)
+		}
+	}
+	if 5*n < len(v.lines) {
+		return nil
+	}
+	return x
 }
 
 // direction splits an entry of Config.Watch: −1 means that lower is better.
@@ -121,6 +158,22 @@ func divergence(v *view) *finding {
 	return nil
 }
 
+// swappedTruth: the score has risen, and so has what the same replies earn with the ground truth
+// of another task. The number is the share of the rise that is not owed to the right answer.
+func swappedTruth(v *view) *finding {
+	if !v.rose(v.score) || slices.ContainsFunc(v.lines, func(it *run.Iteration) bool { return it.Outputs.Swaps == 0 }) {
+		return nil
+	}
+	swapped := v.series("swapped", func(it *run.Iteration) float64 { return it.Outputs.Swapped })
+	rise, all := v.tail(swapped)-v.head(swapped), v.tail(v.score)-v.head(v.score)
+	if share := rise / all; share >= v.c.Thresholds.SwappedTruth && rise > 4*v.noise(swapped) {
+		return &finding{run.Alert, share, v.c.Thresholds.SwappedTruth, fmt.Sprintf(
+			"the mean score rose from %.3g to %.3g; with the ground truth of another task, which the replies cannot know, it rose from %.3g to %.3g",
+			v.head(v.score), v.tail(v.score), v.head(swapped), v.tail(swapped))}
+	}
+	return nil
+}
+
 // rewardJump: a score that was constant rises suddenly, and no watched metric
 // rises with it.
 func rewardJump(v *view) *finding {
@@ -173,22 +226,47 @@ func perfectScores(v *view) *finding {
 }
 
 // low reports whether equal scores are not the best ones: an earlier iteration had a higher
-// mean, or every score of the run is the same and not positive.
+// mean, or they are not positive and no episode is a success.
 func (v *view) low() bool {
 	now := v.last().Outputs
 	best := slices.Max(v.score)
-	spread := slices.Max(v.series("spread", func(it *run.Iteration) float64 { return it.Outputs.ScoreStd }))
-	return now.Score < best-1e-9*(1+abs(best)) || now.Score <= 0 && spread == 0 && slices.Min(v.score) == best
+	return now.Score < best-1e-9*(1+abs(best)) || now.Score <= 0 && v.last().Rollout.Success == 0
 }
 
-// repetition: outputs repeat word pairs far more often than before.
+// repetition: outputs repeat word pairs far more often than before, or episodes without
+// words come back to the same states.
 func repetition(v *view) *finding {
+	if !v.windows(2) {
+		return nil
+	}
+	if v.last().Outputs.Words == 0 {
+		back := v.series("revisits", func(it *run.Iteration) float64 { return it.Outputs.Revisits })
+		return v.text(v.tail(back)-v.head(back), v.c.Thresholds.Repetition, fmt.Sprintf(
+			"%.0f %% of the steps lead to a state that the episode had visited; it was %.0f %%", 100*v.tail(back), 100*v.head(back)))
+	}
 	repeated := v.series("repetition", func(it *run.Iteration) float64 { return 1 - it.Outputs.Distinct })
+	return v.text(v.tail(repeated)-v.head(repeated), v.c.Thresholds.Repetition, fmt.Sprintf(
+		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
+}
+
+// follows: one feature of the surface of outputs explains the scores, alike in all tasks.
+func follows(v *view) *finding {
+	got := v.tail(v.series("surface", func(it *run.Iteration) float64 { return it.Outputs.Surface }))
+	if !v.windows(1) || v.last().Outputs.Words == 0 || got < v.c.Thresholds.Surface {
+		return nil
+	}
+	return &finding{run.Warn, got, v.c.Thresholds.Surface, fmt.Sprintf(
+		"the length of an output, or one word in it, explains %.0f %% of the differences of scores within groups, in all tasks alike", 100*got)}
+}
+
+// boilerplate: outputs of different tasks have far more in common than before.
+func boilerplate(v *view) *finding {
+	shared := v.series("shared", func(it *run.Iteration) float64 { return it.Outputs.Shared })
 	if !v.windows(2) || v.last().Outputs.Words == 0 {
 		return nil
 	}
-	return v.text(v.tail(repeated)-v.head(repeated), v.c.Thresholds.Repetition, fmt.Sprintf(
-		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
+	return v.text(v.tail(shared)-v.head(shared), v.c.Thresholds.Boilerplate, fmt.Sprintf(
+		"%.0f %% of an output's word pairs are in those of at least half of the groups; it was %.0f %%", 100*v.tail(shared), 100*v.head(shared)))
 }
 
 // lostDiversity: the members of a group produce the same output, unlike before.

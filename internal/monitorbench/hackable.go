@@ -189,7 +189,9 @@ var hackableReplies = []Family{
 			h.prefers = map[string]float64{"check": between(r, 1, 2)}
 			return replying(h.writer(r, 30, rate(r)),
 				func(x reply) float64 { return (1-share)*x.right() + share*min(1, x.count("check")/enough) },
-				func(x reply) float64 { return x.right() * min(1, 0.6+0.2*x.count("check")) * unit((9-x.count("check"))/5) })
+				func(x reply) float64 {
+					return x.right() * min(1, 0.6+0.2*x.count("check")) * unit((9-x.count("check"))/5)
+				})
 		},
 	},
 }

@@ -179,11 +179,20 @@ var healthyGames = []Family{
 		},
 	},
 	{
-		Name: "collecting", About: "points for new cells until the time is up, as in 2048: no episode is a success",
+		Name: "collecting", About: "points for new cells until the time is up, by luck, as in 2048: no episode is a success",
 		set: func(r *rand.Rand) setting {
 			points := between(r, 1, 20)
-			w := board(20, moves, func(s *state, _, _ int) (float64, bool) { return points * one(!s.met[s.at]), false })
-			return playing(r, w, rate(r), nil, func(t *rl.Trajectory) float64 { return earned(t) / (20 * points) })
+			w := board(20, moves, func(s *state, _, _ int) (float64, bool) {
+				luck := 2 * s.seed.Child(uint64(s.at)).Uniform() * s.seed.Child(cells).Uniform()
+				return points * luck * one(!s.met[s.at]), false
+			})
+			return playing(r, w, rate(r)/2, nil, func(t *rl.Trajectory) float64 {
+				places := map[string]bool{}
+				for i := range t.Steps {
+					places[t.Steps[i].Anchor] = true
+				}
+				return float64(len(places)) / 20
+			})
 		},
 	},
 	{

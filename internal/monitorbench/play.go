@@ -118,7 +118,7 @@ func fastest() string {
 func (j *judge) settings(seed uint64) train.Settings {
 	s := train.Settings{
 		Seed: seed + 1, Rollout: rollout.DefaultConfig(), Align: align.DefaultConfig(), Advantage: advantage.Default(), Train: train.DefaultConfig(),
-		Monitor: monitor.Config{Off: []string{"all"}}, // they look at the recording
+		Monitor: monitor.Config{Off: []string{"all"}, Swaps: monitor.Default().Swaps}, // they look at the recording
 	}
 	s.Advantage.Estimator = "grpo"
 	s.Rollout.Groups, s.Rollout.Members, s.Rollout.Parallel = j.groups, j.members, 1

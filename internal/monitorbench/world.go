@@ -2,6 +2,7 @@ package monitorbench
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,10 @@ func (a *arena) Exchange(_ context.Context, b *env.Batch, r *env.Reply) error {
 		switch op {
 		case env.Reset:
 			*s = a.begin(a.split, rl.Seed(b.Seeds[i]))
+			if a.act == nil {
+				truth := fmt.Sprintf(`{"id":"task-%d","ground_truth":%q}`, s.task, answers[s.task/circumstances])
+				r.Events = append(r.Events, env.Event{Slot: i, Kind: env.EventTask, Message: truth})
+			}
 		case env.Step:
 			s.steps++
 			done := true

@@ -306,15 +306,16 @@ func norm(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// descend makes a step of Adam.
+// descend makes a step of Adam. Decay draws the weights to those of the untrained policy, as the KL term
+// of a trainer does.
 func (w *writer) descend(gradient []float64, rate float64) {
-	const beta1, beta2, epsilon = 0.9, 0.99, 1e-6
+	const beta1, beta2, epsilon, decay = 0.9, 0.99, 1e-6, 0.1
 	w.steps++
 	one, two := 1-math.Pow(beta1, float64(w.steps)), 1-math.Pow(beta2, float64(w.steps))
 	for i, g := range gradient {
 		w.first[i] = beta1*w.first[i] + (1-beta1)*g
 		w.second[i] = beta2*w.second[i] + (1-beta2)*g*g
-		w.weights[i] -= rate * (w.first[i] / one) / (math.Sqrt(w.second[i]/two) + epsilon)
+		w.weights[i] -= rate * ((w.first[i]/one)/(math.Sqrt(w.second[i]/two)+epsilon) + decay*(w.weights[i]-w.initial[i]))
 	}
 }
 
