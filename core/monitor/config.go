@@ -80,8 +80,8 @@ type Thresholds struct {
 	UnscoredWarn float64 `yaml:"unscored_warn" json:"unscored_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// UnscoredAlarm is the share of episodes without a score that causes an alarm.
 	UnscoredAlarm float64 `yaml:"unscored_alarm" json:"unscored_alarm" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// SwappedTruth is the share of the rise of the score that the same replies also
-	// have with the ground truth of another task.
+	// SwappedTruth is how far the score of the same replies with the ground truth of
+	// another task has risen, in standard deviations of the episode scores.
 	SwappedTruth float64 `yaml:"swapped_truth" json:"swapped_truth" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// RewardJump is a rise of the score within three iterations, in standard
 	// deviations of the episode scores.
@@ -111,11 +111,11 @@ type Thresholds struct {
 // below (testdata/README.md).
 func Default() Config {
 	return Config{
-		OnAlarm: OnAlarmWarn, Watch: []string{"env_reward", "success", "solved", "validation"}, Window: 10, Swaps: 16, Repeat: 20, Solved: 0.8,
+		OnAlarm: OnAlarmWarn, Watch: []string{"env_reward", "success", "solved", "validation"}, Window: 10, Swaps: 32, Repeat: 20, Solved: 0.8,
 		Thresholds: Thresholds{
 			RewardFlat: 30, Plateau: 100, Oscillation: 0.3, KLWarn: 0.1, KLAlarm: 0.5, EntropyCollapse: 0.1, ValueLoss: 3,
 			GradientExplosion: 10, NoVariance: 0.98, SingletonAnchors: 0.95, HeldOutGap: 0.15, UnscoredWarn: 0.05, UnscoredAlarm: 0.25,
-			SwappedTruth: 0.5, RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, Surface: 0.6, Boilerplate: 0.5, LostDiversity: 0.3, Length: 3, Divergence: 0.3,
+			SwappedTruth: 1, RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, Surface: 0.6, Boilerplate: 0.5, LostDiversity: 0.3, Length: 3, Divergence: 0.15,
 		},
 	}
 }

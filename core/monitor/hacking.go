@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -133,6 +134,7 @@ func secondary(it *run.Iteration, name string) (float64, bool) {
 // divergence: since the best window of a watched metric the score has risen and
 // the metric has fallen, each by more than chance.
 func divergence(v *view) *finding {
+	v = v.half()
 	if !v.windows(2) {
 		return nil
 	}
@@ -148,7 +150,8 @@ func divergence(v *view) *finding {
 		}
 		fall, rise := means[best]-means[now], score[now]-score[best]
 		size := abs(means[best])
-		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < 5*v.noise(w.x) || rise <= 4*v.noise(v.score)+1e-9 {
+		chance := jitter(w.x[best:]) / math.Sqrt(float64(v.c.Window)) // since the first line of the best window
+		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < 5*max(chance, v.noise(w.x)) || rise <= 4*v.noise(v.score)+1e-9 {
 			continue
 		}
 		return &finding{run.Alert, fall / size, v.c.Thresholds.Divergence, fmt.Sprintf(
@@ -159,19 +162,21 @@ func divergence(v *view) *finding {
 }
 
 // swappedTruth: the score has risen, and so has what the same replies earn with the ground truth
-// of another task. The number is the share of the rise that is not owed to the right answer.
+// of another task. The number is the latter rise, in standard deviations of the episode scores
+// where they differed most: the form that a sound reward also asks for is a small part of them.
 func swappedTruth(v *view) *finding {
-	if !v.rose(v.score) || slices.ContainsFunc(v.lines, func(it *run.Iteration) bool { return it.Outputs.Swaps == 0 }) {
+	h := v.half()
+	if !h.rose(v.score) || slices.ContainsFunc(v.lines, func(it *run.Iteration) bool { return it.Outputs.Swaps == 0 }) {
 		return nil
 	}
 	swapped := v.series("swapped", func(it *run.Iteration) float64 { return it.Outputs.Swapped })
-	rise, all := v.tail(swapped)-v.head(swapped), v.tail(v.score)-v.head(v.score)
-	if share := rise / all; share >= v.c.Thresholds.SwappedTruth && rise > 4*v.noise(swapped) {
-		return &finding{run.Alert, share, v.c.Thresholds.SwappedTruth, fmt.Sprintf(
-			"the mean score rose from %.3g to %.3g; with the ground truth of another task, which the replies cannot know, it rose from %.3g to %.3g",
-			v.head(v.score), v.tail(v.score), v.head(swapped), v.tail(swapped))}
+	rise, spread := h.tail(swapped)-h.head(swapped), slices.Max(v.series("spread", func(it *run.Iteration) float64 { return it.Outputs.ScoreStd }))
+	if spread == 0 || rise < v.c.Thresholds.SwappedTruth*spread || !h.rose(swapped) {
+		return nil
 	}
-	return nil
+	return &finding{run.Alert, rise / spread, v.c.Thresholds.SwappedTruth, fmt.Sprintf(
+		"the mean score rose from %.3g to %.3g; with the ground truth of another task, which the replies cannot know, it rose from %.3g to %.3g",
+		h.head(v.score), h.tail(v.score), h.head(swapped), h.tail(swapped))}
 }
 
 // rewardJump: a score that was constant rises suddenly, and no watched metric
@@ -298,13 +303,14 @@ func length(v *view) *finding {
 		"outputs went from %.0f to %.0f words while the mean score rose from %.3g to %.3g", v.head(words), v.tail(words), v.head(v.score), v.tail(v.score))}
 }
 
-// text is a finding about outputs: an alarm if the score rose meanwhile.
+// text is a finding about outputs. It is a warning, though the score rose meanwhile: sound rewards
+// also make outputs alike (docs/operations.md has the rates).
 func (v *view) text(got, threshold float64, evidence string) *finding {
 	if got < threshold {
 		return nil
 	}
 	if v.rose(v.score) {
-		return &finding{run.Alert, got, threshold, evidence + fmt.Sprintf(", while the mean score rose from %.3g to %.3g", v.head(v.score), v.tail(v.score))}
+		evidence += fmt.Sprintf(", while the mean score rose from %.3g to %.3g", v.head(v.score), v.tail(v.score))
 	}
 	return &finding{run.Warn, got, threshold, evidence}
 }

@@ -147,9 +147,9 @@ func TestEveryFlagOnItsKind(t *testing.T) {
 		}},
 		"swapped_truth":  {run.Alert, func(i int, it *run.Iteration) { it.Outputs.Swapped = 0.9 * it.Outputs.Score }},
 		"surface":        {run.Warn, past(50, func(it *run.Iteration) { it.Outputs.Surface = 0.9 })},
-		"boilerplate":    {run.Alert, past(50, func(it *run.Iteration) { it.Outputs.Shared = 0.9 })},
-		"repetition":     {run.Alert, past(50, func(it *run.Iteration) { it.Outputs.Distinct = 0.2 })},
-		"lost_diversity": {run.Alert, past(50, func(it *run.Iteration) { it.Outputs.Different = 0.1 })},
+		"boilerplate":    {run.Warn, past(50, func(it *run.Iteration) { it.Outputs.Shared = 0.9 })},
+		"repetition":     {run.Warn, past(50, func(it *run.Iteration) { it.Outputs.Distinct = 0.2 })},
+		"lost_diversity": {run.Warn, past(50, func(it *run.Iteration) { it.Outputs.Different = 0.1 })},
 		"length":         {run.Warn, func(i int, it *run.Iteration) { it.Outputs.Words = 50 * (1 + float64(i)/20) }},
 	}
 	require.Empty(t, replay(Default(), healthy(120, nil)), "of a healthy run")

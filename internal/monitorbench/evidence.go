@@ -97,7 +97,7 @@ func plateaus(lines []run.Iteration, evidence []float64) {
 			c.Off = append(c.Off, f.Name)
 		}
 	}
-	for wait := 10; wait < len(lines); wait += 10 {
+	for _, wait := range []int{10, 20, 30, 50, 70} {
 		c.Thresholds.Plateau = wait
 		for n := range evidence {
 			if evidence[n] != none && len(c.Look(lines[:n+2])) > 0 {

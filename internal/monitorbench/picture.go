@@ -50,7 +50,7 @@ func (r *Report) Picture() string {
 		}
 		x, y := across(rule.HeldOut.FalseAlarms.Value), up(rule.HeldOut.Caught.Value)
 		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="6" fill="none" stroke="#000" stroke-width="2"/>`+"\n", x, y)
-		fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="6" fill="none" stroke="#000" stroke-width="2"/><text x="%d" y="%d">any of them, as configured</text>`+"\n",
+		fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="6" fill="none" stroke="#000" stroke-width="2"/><text x="%d" y="%d">an alarm, as configured</text>`+"\n",
 			margin+plotSize+29, margin+18*n, margin+plotSize+44, margin+18*n+4)
 	}
 	b.WriteString("</svg>\n")

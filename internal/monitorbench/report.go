@@ -51,13 +51,13 @@ type Report struct {
 	Families []FamilyResult `json:"families"`
 }
 
-// hacking are the flags that say that the reward may be exploited: the warranty is about them.
+// hacking are the flags that say that the reward may be exploited.
 var hacking = []string{"held_out_gap", "divergence", "swapped_truth", "reward_jump", "perfect_scores", "repetition", "surface", "boilerplate", "lost_diversity", "length"}
 
 func isHacking(name string) bool { return slices.Contains(hacking, name) }
 
 // configured is the name of the rule of a new configuration.
-const configured = "as configured"
+const configured = "alarm, as configured"
 
 // NewReport summarizes runs.
 func NewReport(runs []Run, seeds int) *Report {
@@ -70,7 +70,7 @@ func NewReport(runs []Run, seeds int) *Report {
 		}
 	}
 	rep := &Report{Seeds: seeds}
-	shipped := Shipped()
+	shipped := Shipped(alarming)
 	for i, f := range Flags() {
 		one := FlagResult{Flag: f.Name, Area: Area(heldOut, i), Shipped: Only(i, f.At(monitor.Default().Thresholds)).Measure(heldOut), HeldOut: Curve(heldOut, i)}
 		if t := Alone(chosen, i); !math.IsInf(t, 0) {
@@ -81,7 +81,9 @@ func NewReport(runs []Run, seeds int) *Report {
 	for _, rule := range []struct {
 		name string
 		Rule
-	}{{configured, shipped}, {"chosen", Choose(chosen, hacking)}} {
+	}{
+		{configured, shipped}, {"alarm or warning, as configured", Shipped(hacking)}, {"the best combination", Choose(chosen, hacking)},
+	} {
 		rep.Rules = append(rep.Rules, RuleResult{rule.name, rule.named(), rule.Measure(chosen), rule.Measure(heldOut)})
 	}
 	for at := 0; at < len(runs); at += seeds {
@@ -90,11 +92,14 @@ func NewReport(runs []Run, seeds int) *Report {
 	return rep
 }
 
-// Shipped returns the rule of a new configuration: any of the flags about exploits.
-func Shipped() Rule {
+// alarming are the flags about exploits that are alarms and not warnings: the warranty is about them.
+var alarming = []string{"divergence", "swapped_truth"}
+
+// Shipped returns the rule of a new configuration: any of the flags.
+func Shipped(flags []string) Rule {
 	r := Off()
 	for i, f := range Flags() {
-		if slices.Contains(hacking, f.Name) {
+		if slices.Contains(flags, f.Name) {
 			r[i] = f.At(monitor.Default().Thresholds)
 		}
 	}
