@@ -115,7 +115,7 @@ func Default() Config {
 		Thresholds: Thresholds{
 			RewardFlat: 30, Plateau: 100, Oscillation: 0.3, KLWarn: 0.1, KLAlarm: 0.5, EntropyCollapse: 0.1, ValueLoss: 3,
 			GradientExplosion: 10, NoVariance: 0.98, SingletonAnchors: 0.95, HeldOutGap: 0.15, UnscoredWarn: 0.05, UnscoredAlarm: 0.25,
-			SwappedTruth: 1, RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, Surface: 0.6, Boilerplate: 0.5, LostDiversity: 0.3, Length: 3, Divergence: 0.15,
+			SwappedTruth: 1, RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, Surface: 0.6, Boilerplate: 0.5, LostDiversity: 0.3, Length: 3, Divergence: 0.2,
 		},
 	}
 }

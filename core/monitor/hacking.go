@@ -151,7 +151,7 @@ func divergence(v *view) *finding {
 		fall, rise := means[best]-means[now], score[now]-score[best]
 		size := abs(means[best])
 		chance := jitter(w.x[best:]) / math.Sqrt(float64(v.c.Window)) // since the first line of the best window
-		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < 5*max(chance, v.noise(w.x)) || rise <= 4*v.noise(v.score)+1e-9 {
+		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < 6*max(chance, v.noise(w.x)) || rise <= 4*v.noise(v.score)+1e-9 {
 			continue
 		}
 		return &finding{run.Alert, fall / size, v.c.Thresholds.Divergence, fmt.Sprintf(

@@ -177,6 +177,7 @@ func (w *watcher) gaps() []Gap {
 	gaps := []Gap{
 		{[]string{"kl", "entropy_collapse", "value_loss", "gradient_explosion"}, "rollouts do not hold the updates of the policy"},
 		{[]string{"held_out_gap"}, "rollouts do not hold validations"},
+		{[]string{"swapped_truth"}, "nothing is scored here, so no reply with the ground truth of another task"},
 		{[]string{"singleton_anchors"}, "rollouts do not hold which states are the same"},
 	}
 	if len(w.wanted()) == 0 && len(w.o.Watch) == 0 && !slices.ContainsFunc(w.history, w.second) {
@@ -186,7 +187,7 @@ func (w *watcher) gaps() []Gap {
 		gaps = append(gaps, Gap{[]string{"no_variance", "lost_diversity"}, "no two episodes of an iteration have the same prompt or group"})
 	}
 	if !w.words {
-		gaps = append(gaps, Gap{[]string{"repetition", "lost_diversity", "length"}, "the episodes contain no text of the policy"})
+		gaps = append(gaps, Gap{[]string{"surface", "boilerplate", "lost_diversity", "length"}, "the episodes contain no text of the policy"})
 	}
 	return append(gaps, w.early()...)
 }

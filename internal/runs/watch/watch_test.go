@@ -92,7 +92,7 @@ func TestHealthy(t *testing.T) {
 		c.Off = append(c.Off, gap.Flags...)
 	}
 	require.Empty(t, c.Validate())
-	require.Equal(t, []string{"kl", "entropy_collapse", "value_loss", "gradient_explosion", "held_out_gap", "singleton_anchors", "plateau"}, c.Off)
+	require.Equal(t, []string{"kl", "entropy_collapse", "value_loss", "gradient_explosion", "held_out_gap", "swapped_truth", "singleton_anchors", "plateau"}, c.Off)
 }
 
 // Promise: training that exploits its reward raises the flags of what it does, and lists
