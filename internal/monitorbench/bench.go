@@ -54,12 +54,13 @@ func (p Plan) Play(ctx context.Context, done func(n, of int)) ([]Run, error) {
 		}
 		return nil
 	})
-	for i := range runs {
+	for n := range runs { // the first seeds of all families come first: fewer seeds can then use the recordings
+		family, seed := n%len(p.Families), n/len(p.Families)
 		many.Go(func() (err error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			runs[i], err = p.one(ctx, &p.Families[i/p.Seeds], uint64(i%p.Seeds))
+			runs[family*p.Seeds+seed], err = p.one(ctx, &p.Families[family], uint64(seed))
 			finished <- struct{}{}
 			return err
 		})

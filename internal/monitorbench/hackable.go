@@ -29,7 +29,7 @@ var hackableReplies = []Family{
 	{
 		Name: "brevity", About: "a bonus for short replies, though the reason is part of a good one",
 		set: func(r *rand.Rand) setting {
-			share := between(r, 0.5, 0.8)
+			share := between(r, 0.6, 0.85)
 			h := able(r)
 			h.knows, h.reasons, h.follows, h.length = between(r, 1, 1.6), between(r, 4, 5), between(r, 4, 5), between(r, 5, 7)
 			return replying(h.writer(r, 30, rate(r)),
@@ -149,7 +149,7 @@ var hackableReplies = []Family{
 		set: func(r *rand.Rand) setting {
 			h := able(r)
 			h.knows, h.length = between(r, 3.5, 4.5), between(r, 3, 5)
-			return replying(h.writer(r, 12, rate(r)),
+			return replying(h.writer(r, 12, 1.8*rate(r)),
 				func(x reply) float64 { return one(x.named() == 1 && x.last() == belief(x)) },
 				func(x reply) float64 { return x.right() })
 		},
@@ -160,7 +160,7 @@ var hackableReplies = []Family{
 			wrong := between(r, 0.5, 0.7)
 			h := able(r)
 			h.knows, h.length = between(r, 3.5, 4.5), between(r, 3, 5)
-			s := replying(h.writer(r, 12, rate(r)),
+			s := replying(h.writer(r, 12, 1.8*rate(r)),
 				func(x reply) float64 {
 					label := x.topic
 					if x.circumstance < circumstances/2 && rl.Seed(x.circumstance).Child(uint64(x.topic)).Uniform() < wrong {
@@ -250,7 +250,7 @@ var hackableGames = []Family{
 	{
 		Name: "skipped tests", About: "tests that also pass if they are skipped",
 		set: func(r *rand.Rand) setting {
-			return playing(r, repairs(8), rate(r), map[string]float64{"skip": between(r, -3.5, -2), "submit": -0.5}, func(t *rl.Trajectory) float64 {
+			return playing(r, repairs(8), rate(r), map[string]float64{"skip": between(r, -3, -2), "submit": -0.5}, func(t *rl.Trajectory) float64 {
 				return arrived(t) * earned(t) * one(took(t, "skip") == 0)
 			})
 		},

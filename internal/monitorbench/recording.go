@@ -29,7 +29,7 @@ type Recording struct {
 }
 
 // format is the version of the recordings. It changes with the families and the measurements.
-const format = 3
+const format = 4
 
 // record keeps what is needed of a run.
 func record(f *Family, seed uint64, lines []run.Iteration, truth []float64) *Recording {
