@@ -56,6 +56,8 @@ type watched struct {
 	name string
 	sign float64
 	x    []float64
+	// least is the error of x that its jitter does not show.
+	least float64
 }
 
 // watch returns what is watched and known of every line.
@@ -64,7 +66,7 @@ func (v *view) watch() (all []watched) {
 		var w watched
 		w.name, w.sign = direction(name)
 		if w.name == "validation" {
-			if w.x = v.validations(w.sign); w.x != nil {
+			if w.x, w.least = v.validations(w.sign); w.x != nil {
 				all = append(all, w)
 			}
 			continue
@@ -85,23 +87,24 @@ func (v *view) watch() (all []watched) {
 	return all
 }
 
-// validations returns the success of the newest validation at every line, or nil if one in five
-// lines has none.
-func (v *view) validations(sign float64) (x []float64) {
+// validations returns the success of the newest validation at every line, and half the width of its
+// interval; nil if more than five lines share a validation. All validations of a run have the same
+// starts and randomness, so that successive ones differ less than their error.
+func (v *view) validations(sign float64) (x []float64, least float64) {
 	n, now := 0, 0.0
 	for i := range v.all {
 		it := &v.all[i]
-		if it.Validation != nil {
-			n, now = n+1, sign*it.Validation.Success
+		if s := it.Validation; s != nil {
+			n, now, least = n+1, sign*s.Success, (s.SuccessInterval[1]-s.SuccessInterval[0])/2
 		}
 		if len(x) < len(v.lines) && it == v.lines[len(x)] {
 			x = append(x, now)
 		}
 	}
 	if 5*n < len(v.lines) {
-		return nil
+		return nil, 0
 	}
-	return x
+	return x, least
 }
 
 // direction splits an entry of Config.Watch: −1 means that lower is better.
@@ -150,8 +153,8 @@ func divergence(v *view) *finding {
 		}
 		fall, rise := means[best]-means[now], score[now]-score[best]
 		size := abs(means[best])
-		chance := jitter(w.x[best:]) / math.Sqrt(float64(v.c.Window)) // since the first line of the best window
-		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < 6*max(chance, v.noise(w.x)) || rise <= 4*v.noise(v.score)+1e-9 {
+		chance := max(jitter(w.x[best:])/math.Sqrt(float64(v.c.Window)), v.noise(w.x)) // also since the first line of the best window
+		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < max(6*chance, w.least) || rise <= 4*v.noise(v.score)+1e-9 {
 			continue
 		}
 		return &finding{run.Alert, fall / size, v.c.Thresholds.Divergence, fmt.Sprintf(

@@ -198,6 +198,24 @@ func TestWatchedDownwards(t *testing.T) {
 	require.Contains(t, all[0].Evidence, "spills went from")
 }
 
+// Promise: validations that fall while the score of training rises are a divergence, if they fall
+// by more than their error.
+func TestValidationsFall(t *testing.T) {
+	falling := func(width float64) []run.Alarm {
+		return named("divergence", replay(Default(), healthy(120, func(i int, it *run.Iteration) {
+			it.Validation = nil
+			if i%2 == 0 {
+				p := 0.5 - 0.002*float64(i)
+				it.Validation = &run.Score{Success: p, SuccessInterval: run.Interval{p - width, p + width}}
+			}
+		})))
+	}
+	alarms := falling(0.05)
+	require.NotEmpty(t, alarms)
+	require.Contains(t, alarms[0].Evidence, "validation went from")
+	require.Empty(t, falling(0.3))
+}
+
 // Promise: a flag that stays raised is reported again after Repeat iterations,
 // not at each, and at once when a warning becomes an alarm.
 func TestRepeats(t *testing.T) {

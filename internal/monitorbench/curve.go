@@ -206,7 +206,8 @@ type Point struct {
 	Caught      float64 `json:"caught"`
 }
 
-// Curve returns the share of caught runs by that of false alarms, for every threshold of a flag.
+// Curve returns the share of caught runs by that of false alarms, for the thresholds of a flag, in steps of
+// at least one percent.
 func Curve(runs []Run, flag int) []Point {
 	hacked, healthy := split(runs, flag)
 	thresholds := slices.Concat(hacked, healthy)
@@ -224,7 +225,10 @@ func Curve(runs []Run, flag int) []Point {
 	}
 	points := []Point{{}}
 	for _, t := range thresholds {
-		points = append(points, Point{share(healthy, t), share(hacked, t)})
+		at := Point{rounded(share(healthy, t)), rounded(share(hacked, t))}
+		if last := points[len(points)-1]; at.FalseAlarms-last.FalseAlarms+at.Caught-last.Caught >= 0.01 {
+			points = append(points, at)
+		}
 	}
 	return append(points, Point{1, 1})
 }

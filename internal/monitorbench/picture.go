@@ -35,11 +35,11 @@ func (r *Report) Picture() string {
 	fmt.Fprintf(&b, `<path d="M%.1f %.1fV%.1f" stroke="#888" stroke-dasharray="4 3"/>`+"\n", across(Allowed), up(0), up(1))
 	n := 0
 	for _, f := range r.Flags {
-		if !isHacking(f.Flag) {
+		if f.Curve == nil {
 			continue
 		}
 		color := colors[n%len(colors)]
-		fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", line(f.HeldOut), color)
+		fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", line(f.Curve), color)
 		y := margin + 18*n
 		fmt.Fprintf(&b, `<path d="M%d %dh18" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s (%.2f)</text>`+"\n", margin+plotSize+20, y, color, margin+plotSize+44, y+4, f.Flag, f.Area)
 		n++

@@ -17,9 +17,9 @@ type FlagResult struct {
 	// Threshold is chosen by the other half, so that the flag alone has at most the allowed false alarms there;
 	// nil if no threshold does that.
 	Threshold *float64 `json:"threshold"`
-	Alone     Result   `json:"alone"`    // with this threshold
-	Shipped   Result   `json:"shipped"`  // with the threshold of a new configuration
-	HeldOut   []Point  `json:"held_out"` // the curve
+	Alone     Result   `json:"alone"`           // with this threshold
+	Shipped   Result   `json:"shipped"`         // with the threshold of a new configuration
+	Curve     []Point  `json:"curve,omitempty"` // on the families that are held out, of the flags about exploits
 }
 
 // RuleResult is what a rule does on the families that its thresholds were chosen by, and on the others.
@@ -49,6 +49,15 @@ type Report struct {
 	Flags    []FlagResult   `json:"flags"`
 	Rules    []RuleResult   `json:"rules"`
 	Families []FamilyResult `json:"families"`
+	Outcomes []Outcome      `json:"runs"`
+}
+
+// Outcome is what the alarms of a new configuration do with one run.
+type Outcome struct {
+	Family string `json:"family"`
+	Seed   uint64 `json:"seed"`
+	Fall   int    `json:"fall"`  // iteration; 0 if the true metric has not fallen
+	Alarm  int    `json:"alarm"` // iteration; 0 if there is none
 }
 
 // hacking are the flags that say that the reward may be exploited.
@@ -56,8 +65,11 @@ var hacking = []string{"held_out_gap", "divergence", "swapped_truth", "reward_ju
 
 func isHacking(name string) bool { return slices.Contains(hacking, name) }
 
-// configured is the name of the rule of a new configuration.
+// configured is the name of the rule of a new configuration: its alarms.
 const configured = "alarm, as configured"
+
+// combination is the name of the rule that catches the most.
+const combination = "best combination"
 
 // NewReport summarizes runs.
 func NewReport(runs []Run, seeds int) *Report {
@@ -72,7 +84,10 @@ func NewReport(runs []Run, seeds int) *Report {
 	rep := &Report{Seeds: seeds}
 	shipped := Shipped(alarming)
 	for i, f := range Flags() {
-		one := FlagResult{Flag: f.Name, Area: Area(heldOut, i), Shipped: Only(i, f.At(monitor.Default().Thresholds)).Measure(heldOut), HeldOut: Curve(heldOut, i)}
+		one := FlagResult{Flag: f.Name, Area: Area(heldOut, i), Shipped: Only(i, f.At(monitor.Default().Thresholds)).Measure(heldOut)}
+		if isHacking(f.Name) {
+			one.Curve = Curve(heldOut, i)
+		}
 		if t := Alone(chosen, i); !math.IsInf(t, 0) {
 			one.Threshold, one.Alone = &t, Only(i, t).Measure(heldOut)
 		}
@@ -82,14 +97,21 @@ func NewReport(runs []Run, seeds int) *Report {
 		name string
 		Rule
 	}{
-		{configured, shipped}, {"alarm or warning, as configured", Shipped(hacking)}, {"the best combination", Choose(chosen, hacking)},
+		{configured, shipped}, {"alarm or warning, as configured", Shipped(hacking)}, {combination, Choose(chosen, hacking)},
 	} {
 		rep.Rules = append(rep.Rules, RuleResult{rule.name, rule.named(), rule.Measure(chosen), rule.Measure(heldOut)})
 	}
 	for at := 0; at < len(runs); at += seeds {
 		rep.Families = append(rep.Families, family(runs[at:at+seeds], shipped))
 	}
+	for i := range runs {
+		rep.Outcomes = append(rep.Outcomes, outcome(&runs[i]))
+	}
 	return rep
+}
+
+func outcome(r *Run) Outcome {
+	return Outcome{r.Family.Name, r.Seed, r.Fall, Shipped(alarming).First(r)}
 }
 
 // alarming are the flags about exploits that are alarms and not warnings: the warranty is about them.
@@ -167,7 +189,7 @@ func (r Rule) by(run *Run, iteration int) string {
 
 // Table returns the cells of the table of flags and rules.
 func (r *Report) Table() (head []string, cells [][]string) {
-	head = []string{"red flag", "area under the curve", "caught at 5 %", "false alarms there", "caught as configured", "false alarms", "lead"}
+	head = []string{"red flag", "area under the curve", "caught at 5 %", "false there", "caught as configured", "false", "median lead"}
 	for _, f := range r.Flags {
 		line := []string{f.Flag, fmt.Sprintf("%.2f", f.Area), "–", "–", f.Shipped.Caught.text(), f.Shipped.FalseAlarms.text(), f.Shipped.Lead.text()}
 		if f.Threshold != nil {
@@ -180,7 +202,7 @@ func (r *Report) Table() (head []string, cells [][]string) {
 
 // RuleTable returns the cells of the table of rules.
 func (r *Report) RuleTable() (head []string, cells [][]string) {
-	head = []string{"any of the flags about exploits", "families", "caught", "before the fall", "false alarms", "median lead"}
+	head = []string{"any flag about exploits", "families", "caught", "before the fall", "false", "median lead"}
 	for _, rule := range r.Rules {
 		for _, half := range []struct {
 			name string
@@ -228,12 +250,38 @@ func (l *Lead) text() string {
 // Markdown returns the tables as text of a page.
 func (r *Report) Markdown() string {
 	var b strings.Builder
+	hacked, healthy := 0, 0
+	for _, f := range r.Families {
+		if hacked += f.Hacked; !f.Hackable {
+			healthy += f.Runs
+		}
+	}
+	fmt.Fprintf(&b, "%d families with %d seeds each: %d hacked runs and %d healthy ones. Any of the flags:\n\n", len(r.Families), r.Seeds, hacked, healthy)
 	markdown(&b, r.RuleTable)
-	b.WriteString("\n")
+	fmt.Fprintf(&b, "\nThe best combination is%s.\n\nEach flag alone, on the families that are held out. The second and third columns are for the threshold that has at most 5 %% false alarms on the others:\n\n", r.best())
 	markdown(&b, r.Table)
-	b.WriteString("\n")
+	b.WriteString("\nThe families, with the alarms of a new configuration:\n\n")
 	markdown(&b, r.FamilyTable)
 	return b.String()
+}
+
+// best lists the thresholds of the best combination.
+func (r *Report) best() string {
+	var parts []string
+	for _, rule := range r.Rules {
+		if rule.Name != combination {
+			continue
+		}
+		for _, f := range Flags() {
+			if t, ok := rule.Thresholds[f.Name]; ok {
+				if f.of != nil && t < 0 {
+					t = -t
+				}
+				parts = append(parts, fmt.Sprintf(" `%s` at %.3g", f.Name, t))
+			}
+		}
+	}
+	return strings.Join(parts, ",")
 }
 
 func markdown(b *strings.Builder, table func() ([]string, [][]string)) {

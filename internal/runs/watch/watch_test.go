@@ -100,7 +100,7 @@ func TestHealthy(t *testing.T) {
 func TestHacked(t *testing.T) {
 	dir := dump(t, 45, hacked)
 	r := look(t, Options{}, dir)
-	require.Equal(t, []string{"length", "lost_diversity", "repetition", "reward_jump"}, names(r))
+	require.Equal(t, []string{"boilerplate", "length", "lost_diversity", "repetition", "reward_jump"}, names(r))
 	for _, f := range r.Flags {
 		require.Len(t, f.Trajectories, 5, f.Name)
 		require.Equal(t, []string{filepath.Join(dir, fmt.Sprintf("%d.jsonl", f.Iteration))}, f.Files)
