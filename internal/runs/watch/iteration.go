@@ -199,8 +199,9 @@ func (w *watcher) early() (gaps []Gap) {
 		iterations int
 		flags      []string
 	}{
-		{window, []string{"no_variance", "surface"}},
-		{2 * window, []string{"oscillation", "divergence", "repetition", "boilerplate", "lost_diversity", "length"}},
+		{window, []string{"no_variance"}},
+		{window, []string{"divergence", "surface"}},
+		{2 * window, []string{"oscillation", "repetition", "boilerplate", "lost_diversity", "length"}},
 		{2*window + 3, []string{"reward_jump"}},
 		{max(2*window, t.RewardFlat), []string{"reward_flat"}},
 		{t.Plateau + window, []string{"plateau"}},
