@@ -262,6 +262,7 @@ func (r *Report) Markdown() string {
 	markdown(&b, r.Table)
 	b.WriteString("\nThe families, with the alarms of a new configuration:\n\n")
 	markdown(&b, r.FamilyTable)
+	fmt.Fprintf(&b, "\n    go run ./cmd/internal/monitorbench -seeds %d -page docs/operations.md -picture docs/red-flags.svg -json internal/monitorbench/testdata/report.json\n\n", r.Seeds)
 	return b.String()
 }
 
