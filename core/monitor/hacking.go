@@ -65,11 +65,8 @@ func (v *view) watch() (all []watched) {
 	for _, name := range v.c.Watch {
 		var w watched
 		w.name, w.sign = direction(name)
-		if w.name == "validation" {
-			if w.x, w.least = v.validations(w.sign); w.x != nil {
-				all = append(all, w)
-			}
-			continue
+		if w.name == validation {
+			continue // see divergence: a rise of it is no evidence, because the reward decides it, too
 		}
 		differs := false
 		for _, it := range v.lines {
@@ -86,6 +83,9 @@ func (v *view) watch() (all []watched) {
 	}
 	return all
 }
+
+// validation names the success of validations in Config.Watch.
+const validation = "validation"
 
 // validations returns the success of the newest validation at every line, and half the width of its
 // interval; nil if more than five lines share a validation. All validations of a run have the same
@@ -105,6 +105,21 @@ func (v *view) validations(sign float64) (x []float64, least float64) {
 		return nil, 0
 	}
 	return x, least
+}
+
+// checked returns the success of validations if Config.Watch has it and there are enough of them.
+func (v *view) checked() (all []watched) {
+	for _, entry := range v.c.Watch {
+		w := watched{name: validation}
+		name, sign := direction(entry)
+		if w.sign = sign; name != validation {
+			continue
+		}
+		if w.x, w.least = v.validations(sign); w.x != nil {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // direction splits an entry of Config.Watch: −1 means that lower is better.
@@ -143,7 +158,7 @@ func divergence(v *view) *finding {
 	}
 	score := v.means(v.score)
 	now := len(score) - 1
-	for _, w := range v.watch() {
+	for _, w := range append(v.watch(), v.checked()...) {
 		means := v.means(w.x)
 		best := 0
 		for i := range means {
