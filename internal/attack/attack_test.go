@@ -126,7 +126,7 @@ func TestHoles(t *testing.T) {
 			return score(strings.TrimSpace(r) == truth || strings.Contains(strings.ToLower(r), "the answer is correct"))
 		}, "swapped truth"},
 	} {
-		r := run(t, c.score, rows(c.truths...), 2, attack.Options{Rounds: 8, Quiet: 4})
+		r := run(t, c.score, rows(c.truths...), 2, attack.Options{Rounds: 4, Quiet: 4})
 		var doubts []string
 		for _, f := range r.Findings {
 			doubts = append(doubts, f.Doubt)
@@ -185,7 +185,7 @@ func TestSound(t *testing.T) {
 			return 0.1*score(strings.HasPrefix(r, "[[")) + 0.9*score(r == "[["+truth+"]]")
 		}},
 	} {
-		r := run(t, c.score, rows(c.truths...), 2, attack.Options{Rounds: 12, Quiet: 6})
+		r := run(t, c.score, rows(c.truths...), 2, attack.Options{Rounds: 5, Quiet: 5})
 		require.Empty(t, r.Findings, c.name)
 	}
 }

@@ -55,26 +55,21 @@ func (a *search) sameTry(kind string) int {
 // report adds a finding, or counts it if its cause was found before. The shorter reply is the better
 // example.
 func (a *search) report(r reply.Reply, tried string, v *doubt.Verdict) {
-	x := v.Trial
-	kind := kindOf(a.target, tried, r, v)
-	cause := kind
-	file, line, what := a.place(x.Found.Cover)
-	if file != "" {
-		cause = fmt.Sprintf("%s:%d %s, %s", file, line, what, v.Doubt)
+	f := a.finding(r, tried, v)
+	at := slices.IndexFunc(a.findings, func(g finding.Finding) bool {
+		return g.Cause == f.Cause || g.Doubt == f.Doubt && len(v.Trial.Said.Calls) == 0 && shape(g.Reply) == shape(f.Reply)
+	})
+	if at >= 0 {
+		f.Cause = a.findings[at].Cause
 	}
 	a.minimized[tried]++
-	if !slices.Contains(a.kinds[cause], tried) {
-		a.kinds[cause] = append(a.kinds[cause], tried)
+	if !slices.Contains(a.kinds[f.Cause], tried) {
+		a.kinds[f.Cause] = append(a.kinds[f.Cause], tried)
 	}
-	f := finding.Finding{
-		Task: a.target.Cases[x.Case].Row.ID, Reply: x.Said.Text, Score: x.Score(), Right: x.Right, Wrong: a.target.Cases[x.Case].Floor, Doubt: v.Doubt, Evidence: v.Evidence, Kind: kind, Cause: cause,
-		File: file, Line: line, Source: a.sourceLine(line),
-	}
-	f.ID = fmt.Sprintf("%012x", xxhash.Sum64String(a.target.Info().Digest+"\x00"+cause+"\x00"+f.Reply+"\x00"+fmt.Sprint(x.Said.Calls))>>16)
-	row := *x.Row
+	f.ID = fmt.Sprintf("%012x", xxhash.Sum64String(a.target.Info().Digest+"\x00"+f.Cause+"\x00"+f.Reply+"\x00"+fmt.Sprint(v.Trial.Said.Calls))>>16)
+	row := *v.Trial.Row
 	row.ID, row.Group = "attack-"+f.ID, ""
 	f.Row = &row
-	at := slices.IndexFunc(a.findings, func(g finding.Finding) bool { return g.Cause == cause })
 	switch {
 	case at < 0:
 		a.findings = append(a.findings, f)
@@ -84,6 +79,32 @@ func (a *search) report(r reply.Reply, tried string, v *doubt.Verdict) {
 	default:
 		a.findings[at].Others++
 	}
+}
+
+// finding describes a minimized reply. Its cause is the line that only replies with a score reach, or else what
+// it is.
+func (a *search) finding(r reply.Reply, tried string, v *doubt.Verdict) finding.Finding {
+	x := v.Trial
+	kind := kindOf(a.target, tried, r, v)
+	cause := kind
+	if v.Doubt == doubt.Form || v.Doubt == doubt.Nothing { // then any such reply is accepted
+		cause = v.Doubt
+	}
+	file, line, what := a.place(x.Found.Cover)
+	if file != "" {
+		cause = fmt.Sprintf("%s:%d %s, %s", file, line, what, v.Doubt)
+	}
+	return finding.Finding{
+		Task: a.target.Cases[x.Case].Row.ID, Reply: x.Said.Text, Score: x.Score(), Right: x.Right, Wrong: a.target.Cases[x.Case].Floor, Doubt: v.Doubt, Evidence: v.Evidence, Kind: kind, Cause: cause,
+		File: file, Line: line, Source: a.sourceLine(line),
+	}
+}
+
+var spaces = regexp.MustCompile(`\s+`)
+
+// shape is a reply without its numbers, its case and its white space.
+func shape(text string) string {
+	return spaces.ReplaceAllString(digits.ReplaceAllString(strings.ToLower(strings.TrimSpace(text)), "#"), "")
 }
 
 // better reports whether a finding is a better example of a cause than another: by a plainer opinion, or

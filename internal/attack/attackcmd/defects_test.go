@@ -83,7 +83,7 @@ func attacked(t *testing.T, d defect) *attack.Result {
 	loaded, err := merit.LoadRewards(t.Context(), cfg, []merit.Reward{{Module: file, Weight: 1}})
 	require.NoError(t, err)
 	defer loaded.Close()
-	r, err := attack.Run(t.Context(), attack.Subject{Pool: reward.NewPool(loaded.Parts, 0), Rows: rows, Source: []byte(d.Code), Script: true}, attack.Options{Rounds: 10, Quiet: 4})
+	r, err := attack.Run(t.Context(), attack.Subject{Pool: reward.NewPool(loaded.Parts, 0), Rows: rows, Source: []byte(d.Code), Script: true}, attack.Options{Rounds: 5, Quiet: 4})
 	require.NoError(t, err)
 	return r
 }

@@ -151,7 +151,7 @@ func (d *Doubter) nothing(trials []*trial.Trial) *Verdict {
 func (d *Doubter) form(trials []*trial.Trial) *Verdict {
 	var where []int
 	for i, x := range trials {
-		if x.Scored() && x.Relative >= certain && x.Score() > 0 && d.content(x) <= 2 {
+		if x.Scored() && x.Relative >= certain && d.content(x) <= 2 {
 			where = append(where, i)
 		}
 	}
@@ -210,6 +210,9 @@ func (d *Doubter) searches(ctx context.Context, r reply.Reply, v *Verdict) (bool
 // traced reports whether the reply may say the right answer after all.
 func (d *Doubter) traced(x *trial.Trial) bool {
 	c := d.Target.Cases[x.Case]
+	if x.Reply.Has(reply.Denied) || x.Reply.Has(reply.Mixed) {
+		return false
+	}
 	if x.Reply.Has(reply.Calls) {
 		return intact(x.Reply) || c.World.Object.Empty()
 	}

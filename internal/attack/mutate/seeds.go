@@ -135,6 +135,8 @@ func (s *seeds) derived(d *Dictionary) {
 		for n := range 3 {
 			s.add("a longer answer around the right one", reply.In(form, reply.Piece{Kind: reply.Hull, N: n}))
 		}
+		s.add("the right statement denied", reply.In(form, reply.Piece{Kind: reply.Denied}))
+		s.add("the words of the right statement in another order", reply.In(form, reply.Piece{Kind: reply.Mixed}))
 		for n := range 3 {
 			s.add("the right number with another sign or a point", reply.In(form, reply.Piece{Kind: reply.Flip, N: n}))
 		}

@@ -23,15 +23,17 @@ const (
 	Entry   Kind = "entry"  // the name of the function or tool that the prompt or the tests name
 
 	// These know the right answer of the task.
-	Wrong Kind = "wrong" // a wrong answer of the kind of the right one; N chooses it
-	Other Kind = "other" // the answer of another task; N chooses the task
-	Right Kind = "right" // the right answer
-	Start Kind = "start" // a beginning of it that is wrong
-	End   Kind = "end"   // an end of it that is wrong
-	Hull  Kind = "hull"  // a longer answer that contains it; N chooses one
-	Flip  Kind = "flip"  // the right number with another sign, or with a point in it; N chooses it
-	Near  Kind = "near"  // a number that is not far from the right one; N chooses it
-	Calls Kind = "calls" // the right tool calls or the right object; Text is one of the Shapes, N one of the Damages
+	Wrong  Kind = "wrong"  // a wrong answer of the kind of the right one; N chooses it
+	Other  Kind = "other"  // the answer of another task; N chooses the task
+	Right  Kind = "right"  // the right answer
+	Start  Kind = "start"  // a beginning of it that is wrong
+	End    Kind = "end"    // an end of it that is wrong
+	Hull   Kind = "hull"   // a longer answer that contains it; N chooses one
+	Flip   Kind = "flip"   // the right number with another sign, or with a point in it; N chooses it
+	Denied Kind = "denied" // the right answer, a statement, denied
+	Mixed  Kind = "mixed"  // its words in the order of the alphabet
+	Near   Kind = "near"   // a number that is not far from the right one; N chooses it
+	Calls  Kind = "calls"  // the right tool calls or the right object; Text is one of the Shapes, N one of the Damages
 )
 
 // Damages of the piece Calls.
@@ -81,7 +83,7 @@ func Join(parts ...Reply) (all Reply) {
 // Knows reports whether the reply depends on the right answer of its task, also by avoiding it.
 func (r Reply) Knows() bool {
 	return slices.ContainsFunc(r, func(p Piece) bool {
-		return slices.Contains([]Kind{Right, Start, End, Hull, Flip, Near, Wrong, Other, Calls}, p.Kind)
+		return slices.Contains([]Kind{Right, Start, End, Hull, Flip, Denied, Mixed, Near, Wrong, Other, Calls}, p.Kind)
 	})
 }
 
@@ -107,6 +109,8 @@ type World struct {
 	End     string
 	Hull    []string
 	Flip    []string
+	Denied  string
+	Mixed   string
 	Near    []string
 	Wrong   []string
 	Others  []string // the answers of the other tasks
@@ -166,6 +170,10 @@ func (p Piece) say(w *World) (text string, calls []rl.ToolCall, ok bool) {
 		return pick(w.Hull)
 	case Flip:
 		return pick(w.Flip)
+	case Denied:
+		return one(w.Denied)
+	case Mixed:
+		return one(w.Mixed)
 	case Near:
 		return pick(w.Near)
 	case Wrong:

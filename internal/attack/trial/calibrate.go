@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -22,6 +23,9 @@ func (t *Target) describe() {
 		if len(c.Answers) > 0 && !slices.Contains(all, c.Answer()) {
 			all = append(all, c.Answer())
 		}
+	}
+	if len(all) == 0 {
+		all = t.values()
 	}
 	for _, c := range t.Cases {
 		w := &c.World
@@ -51,8 +55,43 @@ func (t *Target) describe() {
 	}
 }
 
+// values lists the short texts in the truths and the columns of all tasks, for rewards that look for several.
+func (t *Target) values() (all []string) {
+	const most, longestValue = 200, 60
+	for _, c := range t.Cases {
+		columns := append([]json.RawMessage{c.Truth}, sortedValues(c.Row.Metadata)...)
+		for _, raw := range columns {
+			var list []string
+			if strictjson.Unmarshal(raw, &list) != nil {
+				continue
+			}
+			for _, v := range list {
+				if len(v) > 0 && len(v) <= longestValue && len(all) < most && !slices.Contains(all, v) {
+					all = append(all, v)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func sortedValues(columns map[string]json.RawMessage) (all []json.RawMessage) {
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		all = append(all, columns[name])
+	}
+	return all
+}
+
+// statement is how many words an answer has at least that states something.
+const statement = 6
+
 // distort fills in wrong answers that are made of the right one.
 func distort(w *reply.World) {
+	if words := strings.Fields(w.Right); len(words) >= statement {
+		w.Denied = "It is not true that: " + w.Right
+		slices.Sort(words)
+		w.Mixed = strings.Join(words, " ")
+	}
 	if v, ok := tasks.Number(w.Right); ok {
 		if v != 0 {
 			for _, minus := range []string{"-", "\u2212"} {
@@ -174,7 +213,23 @@ func (t *Target) calibrate(ctx context.Context) error {
 		c.learn(trials[:n:n], len(c.rights()), len(c.recorded()))
 		trials = trials[n:]
 	}
+	t.doubtForms()
 	return t.swap(ctx)
+}
+
+// doubtForms takes back what is known of a task whose best right reply earns much less than that of another one:
+// its right form is not among the replies.
+func (t *Target) doubtForms() {
+	const share = 0.75
+	top := math.Inf(-1)
+	for _, c := range t.Cases {
+		if c.Known {
+			top = max(top, c.Right)
+		}
+	}
+	for _, c := range t.Cases {
+		c.Known = c.Known && (top <= 0 || c.Right >= share*top)
+	}
 }
 
 // learn sets the oracle and the floor from trials: right ones first, then recorded ones, then wrong

@@ -180,8 +180,16 @@ func (t *Target) relate(x *Trial, found []reward.Evaluation, rows []*rl.Trajecto
 	case known:
 		x.Relative = (x.Score() - floor) / (right - floor)
 	case x.Score() > floor:
-		x.Relative = x.Score() / max(1, t.best)
+		x.Relative = (x.Score() - floor) / (t.top() - floor)
 	}
+}
+
+// top is what a right reply earns at least where none is known: 1, or 0 of a reward that only takes away.
+func (t *Target) top() float64 {
+	if t.best <= 0 {
+		return 0
+	}
+	return max(1, t.best)
 }
 
 // beside returns the highest and the lowest score of the other members of a group.
