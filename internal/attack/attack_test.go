@@ -70,7 +70,7 @@ func score(right bool) float64 {
 func run(t *testing.T, s scorer, all []*rl.Trajectory, parallel int, o attack.Options) *attack.Result {
 	t.Helper()
 	pool := reward.NewPool([]reward.Weighted{{Scorer: s, Weight: 1}}, parallel)
-	r, err := attack.Run(t.Context(), attack.Subject{Pool: pool, Rows: all}, o)
+	r, err := attack.Run(t.Context(), attack.Subject{Pool: pool, Rows: all, Script: true, Source: []byte(`["yes", "no", "<answer>(.*?)</answer>"]`)}, o)
 	require.NoError(t, err)
 	return r
 }
@@ -155,6 +155,10 @@ func TestSound(t *testing.T) {
 		{"exact", words, func(r, truth string) float64 { return score(strings.EqualFold(strings.TrimSpace(r), truth)) }},
 		{"one tag", numbers, func(r, truth string) float64 { a, _ := only(r); return score(a == truth) }},
 		{"yes or no", yesNo, func(r, truth string) float64 { a, _ := only(r); return score(strings.EqualFold(a, truth)) }},
+		{"words of the reward", yesNo, func(r, truth string) float64 {
+			a, _ := only(r)
+			return score((a == "yes" || a == "no") && a == truth)
+		}},
 		{"last number", numbers, func(r, truth string) float64 { return score(last(r) == truth) }},
 		{"format and answer", numbers, func(r, truth string) float64 {
 			a, ok := only(r)

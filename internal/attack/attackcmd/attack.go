@@ -72,7 +72,7 @@ after a number of them. With --out, the search keeps its state after each round,
 same command continues it.
 
 The exit code is 5 if anything was found.`,
-		Example: "  merit attack exactness\n  merit attack reward.py --data rows.jsonl --out attack --time 1m",
+		Example: "  merit attack exactness\n  merit attack reward.py --data rows.jsonl --out attack --time 10s",
 		Args:    console.Exactly("REWARD"),
 		RunE:    o.run,
 	}, o)

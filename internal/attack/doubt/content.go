@@ -3,6 +3,7 @@ package doubt
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/internal/attack/reply"
@@ -32,6 +33,15 @@ func (d *Doubter) content(x *trial.Trial) int {
 
 // marked reports whether a text has markup.
 func marked(text string) bool { return markup.MatchString(text) }
+
+// shares reports whether a reply has a word of the truth, which may be a word that the reward looks for: "yes".
+func shares(text, truth string) bool {
+	words := map[string]bool{}
+	for _, w := range word.FindAllString(strings.ToLower(truth), -1) {
+		words[w] = true
+	}
+	return slices.ContainsFunc(word.FindAllString(strings.ToLower(text), -1), func(w string) bool { return words[w] })
+}
 
 // tells reports whether the truth of a task says something, so that a reply that holds nothing is wrong.
 func (d *Doubter) tells(c *trial.Case) bool {

@@ -127,7 +127,7 @@ func (d *Doubter) nothing(trials []*trial.Trial) *Verdict {
 	var where []int
 	for i, x := range trials {
 		c := d.Target.Cases[x.Case]
-		if !x.Scored() || !c.Known || x.Score() <= 0 || len(c.Truth) == 0 || !d.tells(c) {
+		if !x.Scored() || !c.Known || x.Score() <= 0 || len(c.Truth) == 0 || !d.tells(c) || shares(x.Said.Text, string(c.Truth)) {
 			continue
 		}
 		n := d.content(x)
