@@ -142,7 +142,6 @@ func (a *search) holds(same string) minimise.Holds {
 }
 
 var (
-	defines         = regexp.MustCompile(`(?m)^\s*(def|class|import|from|function|const|raise|exit|quit|assert|print)\b`)
 	tags            = regexp.MustCompile("</?[A-Za-z][\\w-]*>|\\\\boxed|```|####")
 	lettersOrDigits = regexp.MustCompile(`[\p{L}\p{N}]+`)
 )
