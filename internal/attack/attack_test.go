@@ -122,6 +122,7 @@ func TestHoles(t *testing.T) {
 		{"length", words, func(r, truth string) float64 {
 			return score(strings.TrimSpace(r) == truth) + float64(len(r))/500
 		}, "swapped truth"},
+		{"constant", numbers, func(string, string) float64 { return 1 }, "form without content"},
 		{"magic word", numbers, func(r, truth string) float64 {
 			return score(strings.TrimSpace(r) == truth || strings.Contains(strings.ToLower(r), "the answer is correct"))
 		}, "swapped truth"},

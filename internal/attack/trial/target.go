@@ -179,6 +179,8 @@ func (t *Target) relate(x *Trial, found []reward.Evaluation, rows []*rl.Trajecto
 	switch {
 	case known:
 		x.Relative = (x.Score() - floor) / (right - floor)
+	case t.best > 0 && x.Score() >= t.top()-1e-9: // also of a reward that gives every reply the same
+		x.Relative = 1
 	case x.Score() > floor:
 		x.Relative = (x.Score() - floor) / (t.top() - floor)
 	}
