@@ -66,7 +66,7 @@ func (v *view) watch() (all []watched) {
 		var w watched
 		w.name, w.sign = direction(name)
 		if w.name == validation {
-			continue // see divergence: a rise of it is no evidence, because the reward decides it, too
+			continue // see divergence: a rise of it is not evidence, because the reward decides it, too
 		}
 		differs := false
 		for _, it := range v.lines {
