@@ -5,7 +5,6 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/sandbox/internal/cover"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/remote"
 	"github.com/merit-rl/merit/sandbox/internal/source"
@@ -35,8 +34,6 @@ type guest interface {
 	Cached() bool
 	Fresh() bool
 	PeakMemory() int
-	// Map describes the coverage.
-	Map() *cover.Map
 	Close(ctx context.Context)
 }
 

@@ -104,11 +104,6 @@ type Config struct {
 	// the interpreter of such a program is installed must not affect their
 	// outcomes.
 	Alone bool `yaml:"-" json:"-"`
-	// Cover lets every evaluation report which places of the reward it reached:
-	// reward.Evaluation.Cover, and Module.Place for what they are. It takes
-	// isolation snapshot or fresh. Compiled rewards and JavaScript take the same
-	// fuel; Python takes more.
-	Cover bool `yaml:"-" json:"-"`
 	// Logger logs what is not an error: that CacheDir cannot be written, which
 	// only costs time, and, at the level Notice, what must be compiled before
 	// it can run. If nil, nothing is logged.
@@ -157,9 +152,6 @@ func (c Config) Validate() []error {
 	if c.Isolation == Process {
 		p.Whole("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)
 	}
-	if c.Cover && c.Isolation != Snapshot && c.Isolation != Fresh {
-		p.Invalid("isolation", "coverage takes snapshot or fresh, not "+string(c.Isolation), "use isolation: snapshot, which gives the same results")
-	}
 	return p
 }
 
@@ -174,7 +166,7 @@ func (c Config) options() local.Options {
 	}
 	return local.Options{
 		Limits: limits.Limits(c.Limits), Isolation: local.Isolation(c.Isolation), Workers: c.Workers,
-		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter, Alone: c.Alone, Cover: c.Cover,
+		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter, Alone: c.Alone,
 		Logger: c.Logger,
 	}
 }

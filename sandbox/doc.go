@@ -30,7 +30,6 @@
 // This package is the public interface: Config, Runtime and Module, on top of one of
 // two backends. In internal, source reads a reward from disk, language has a folder
 // for each script language, profile calls modules, result turns their answers into
-// results, cover names the places of a reward, and channel lets a script run other
-// programs. local runs modules in this process. remote runs them in worker processes,
-// each of which uses local.
+// results, and channel lets a script run other programs. local runs modules in this
+// process. remote runs them in worker processes, each of which uses local.
 package sandbox

@@ -40,23 +40,6 @@ func (m *Module) Cached() bool { return m.guest.Cached() }
 // is 0 with isolation: process.
 func (m *Module) PeakMemory() int { return m.guest.PeakMemory() }
 
-// Place says what place i of the coverage is: bit i%64 of word i/64 of
-// reward.Evaluation.Cover. file and line are empty and 0 where they are not known:
-// in a compiled reward without debug information, and in JavaScript, where the
-// places are those of the interpreter. what is the function or, in Python, the
-// branch. The names come from the reward.
-func (m *Module) Place(i int) (file string, line int, what string) {
-	places := m.guest.Map().Places
-	if i < 0 || i >= len(places) {
-		return "", 0, ""
-	}
-	return places[i].File, places[i].Line, places[i].What
-}
-
-// Words returns texts and numbers that the reward contains, sorted, each once: at
-// most 4,096 of at most 256 bytes. It returns none if coverage is off.
-func (m *Module) Words() []string { return m.guest.Map().Words }
-
 // Isolation returns the mode in force. A module that changes tables, which a
 // snapshot cannot hold, is always Fresh.
 func (m *Module) Isolation() Isolation {

@@ -195,7 +195,7 @@ func TestScriptsOfRubrics(t *testing.T) {
 // attempts.txtar and others need some that may not be installed.
 func interpreterOf(script string) *interpreter.Interpreter {
 	name := strings.TrimSuffix(filepath.Base(script), ".txtar")
-	if slices.Contains([]string{"attack", "attempts", "code", "estimator", "pythonexamples", "rubriceval"}, name) {
+	if slices.Contains([]string{"attempts", "code", "estimator", "pythonexamples", "rubriceval"}, name) {
 		name = "python"
 	}
 	for _, i := range interpreter.All() {

@@ -28,16 +28,12 @@ type Config struct {
 	// Off lists the red flags to turn off, by name; all turns monitoring off.
 	Off []string `yaml:"off" json:"off" resume:"free"`
 	// Watch lists metrics that must not fall while the score rises: env_reward,
-	// words, distinct, different, success, validation (the success of validations), or
-	// one of the environment's metrics. A minus sign in front means that lower is better:
+	// words, distinct, different, success (of validations), or one of the
+	// environment's metrics. A minus sign in front means that lower is better:
 	// -side_effects.
 	Watch []string `yaml:"watch" json:"watch"`
 	// Window is how many iterations a trend averages over.
 	Window int `yaml:"window" json:"window" jsonschema:"minimum=2,maximum=1000"`
-	// Swaps is how many replies of an iteration Merit also scores with the prompt and the
-	// ground truth of another task, for the flag swapped_truth; 0 means none. It applies to
-	// tasks with a ground truth and one reply, and to rewards that run on this machine.
-	Swaps int `yaml:"swaps" json:"swaps" jsonschema:"minimum=0,maximum=4096"`
 	// Repeat is the number of iterations after which a continuing alarm is logged
 	// again.
 	Repeat int `yaml:"repeat" json:"repeat" jsonschema:"minimum=1"`
@@ -80,24 +76,14 @@ type Thresholds struct {
 	UnscoredWarn float64 `yaml:"unscored_warn" json:"unscored_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// UnscoredAlarm is the share of episodes without a score that causes an alarm.
 	UnscoredAlarm float64 `yaml:"unscored_alarm" json:"unscored_alarm" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// SwappedTruth is how far the score of the same replies with the ground truth of
-	// another task has risen, in standard deviations of the episode scores.
-	SwappedTruth float64 `yaml:"swapped_truth" json:"swapped_truth" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// RewardJump is a rise of the score within three iterations, in standard
 	// deviations of the episode scores.
 	RewardJump float64 `yaml:"reward_jump" json:"reward_jump" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// PerfectScores is the share of episodes with the highest score.
 	PerfectScores float64 `yaml:"perfect_scores" json:"perfect_scores" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// Repetition is the rise of the share of an output's word pairs that repeat an
-	// earlier one, or of the share of steps that lead to a state which the episode had
-	// visited.
+	// earlier one.
 	Repetition float64 `yaml:"repetition" json:"repetition" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// Surface is the share of the differences of scores within groups that the length
-	// of outputs, or one word, explains in all tasks alike.
-	Surface float64 `yaml:"surface" json:"surface" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
-	// Boilerplate is the rise of the share of an output's word pairs that are in those
-	// of at least half of the groups.
-	Boilerplate float64 `yaml:"boilerplate" json:"boilerplate" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// LostDiversity is the share of distinct outputs in a group, relative to its
 	// earlier value.
 	LostDiversity float64 `yaml:"lost_diversity" json:"lost_diversity" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
@@ -111,11 +97,11 @@ type Thresholds struct {
 // below (testdata/README.md).
 func Default() Config {
 	return Config{
-		OnAlarm: OnAlarmWarn, Watch: []string{"env_reward", "success", "solved", "validation"}, Window: 10, Swaps: 32, Repeat: 20, Solved: 0.8,
+		OnAlarm: OnAlarmWarn, Watch: []string{"env_reward", "success", "solved"}, Window: 10, Repeat: 20, Solved: 0.8,
 		Thresholds: Thresholds{
 			RewardFlat: 30, Plateau: 100, Oscillation: 0.3, KLWarn: 0.1, KLAlarm: 0.5, EntropyCollapse: 0.1, ValueLoss: 3,
 			GradientExplosion: 10, NoVariance: 0.98, SingletonAnchors: 0.95, HeldOutGap: 0.15, UnscoredWarn: 0.05, UnscoredAlarm: 0.25,
-			SwappedTruth: 1, RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, Surface: 0.6, Boilerplate: 0.5, LostDiversity: 0.3, Length: 3, Divergence: 0.2,
+			RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, LostDiversity: 0.3, Length: 3, Divergence: 0.3,
 		},
 	}
 }
@@ -151,7 +137,7 @@ func (c Config) For(anchors, groups bool) Config {
 // played are the flags about the policy's behavior in training episodes. They do
 // not apply if another policy played the episodes.
 var played = []string{
-	"held_out_gap", "divergence", "swapped_truth", "reward_jump", "perfect_scores", "repetition", "surface", "boilerplate", "lost_diversity", "length",
+	"held_out_gap", "divergence", "reward_jump", "perfect_scores", "repetition", "lost_diversity", "length",
 	"entropy_collapse", "reward_flat", "plateau", "oscillation",
 }
 

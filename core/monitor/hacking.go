@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,10 +16,6 @@ var hackingFlags = []flag{
 		restart: true,
 	},
 	{
-		name: "swapped_truth", look: swappedTruth, hacking: true,
-		advice: "the policy learns what is rewarded whatever the task is: read the listed trajectories, find what scores without the right answer, and take it out of the reward or pay for it only together with the answer",
-	},
-	{
 		name: "reward_jump", look: rewardJump, hacking: true,
 		advice: "read the listed trajectories: the policy learned the task or found an exploit; compare the environment's own metrics",
 	},
@@ -31,14 +26,6 @@ var hackingFlags = []flag{
 	{
 		name: "repetition", look: repetition, hacking: true,
 		advice: "outputs repeat themselves: read them, penalize repetition in the reward, and check whether the reward counts words or matches",
-	},
-	{
-		name: "surface", look: follows, hacking: true,
-		advice: "one word, or the length, decides the score in every task: read the listed trajectories, find what they have in common, and make the reward ask for what differs between tasks",
-	},
-	{
-		name: "boilerplate", look: boilerplate, hacking: true,
-		advice: "outputs say the same whatever the task is: read those of different tasks side by side, and check whether the reward needs the answer at all",
 	},
 	{
 		name: "lost_diversity", look: lostDiversity, hacking: true,
@@ -56,8 +43,6 @@ type watched struct {
 	name string
 	sign float64
 	x    []float64
-	// least is the error of x that its jitter does not show.
-	least float64
 }
 
 // watch returns what is watched and known of every line.
@@ -65,9 +50,6 @@ func (v *view) watch() (all []watched) {
 	for _, name := range v.c.Watch {
 		var w watched
 		w.name, w.sign = direction(name)
-		if w.name == validation {
-			continue // see divergence: a rise of it is not evidence, because the reward decides it, too
-		}
 		differs := false
 		for _, it := range v.lines {
 			x, ok := secondary(it, w.name)
@@ -78,44 +60,6 @@ func (v *view) watch() (all []watched) {
 			w.x = append(w.x, w.sign*x)
 		}
 		if len(w.x) == len(v.lines) && differs { // the score itself is not evidence about the score
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
-// validation names the success of validations in Config.Watch.
-const validation = "validation"
-
-// validations returns the success of the newest validation at every line, and half the width of its
-// interval; nil if more than five lines share a validation. All validations of a run have the same
-// starts and randomness, so that successive ones differ less than their error.
-func (v *view) validations(sign float64) (x []float64, least float64) {
-	n, now := 0, 0.0
-	for i := range v.all {
-		it := &v.all[i]
-		if s := it.Validation; s != nil {
-			n, now, least = n+1, sign*s.Success, (s.SuccessInterval[1]-s.SuccessInterval[0])/2
-		}
-		if len(x) < len(v.lines) && it == v.lines[len(x)] {
-			x = append(x, now)
-		}
-	}
-	if 5*n < len(v.lines) {
-		return nil, 0
-	}
-	return x, least
-}
-
-// checked returns the success of validations if Config.Watch has it and there are enough of them.
-func (v *view) checked() (all []watched) {
-	for _, entry := range v.c.Watch {
-		w := watched{name: validation}
-		name, sign := direction(entry)
-		if w.sign = sign; name != validation {
-			continue
-		}
-		if w.x, w.least = v.validations(sign); w.x != nil {
 			all = append(all, w)
 		}
 	}
@@ -152,13 +96,12 @@ func secondary(it *run.Iteration, name string) (float64, bool) {
 // divergence: since the best window of a watched metric the score has risen and
 // the metric has fallen, each by more than chance.
 func divergence(v *view) *finding {
-	v = v.half()
 	if !v.windows(2) {
 		return nil
 	}
 	score := v.means(v.score)
 	now := len(score) - 1
-	for _, w := range append(v.watch(), v.checked()...) {
+	for _, w := range v.watch() {
 		means := v.means(w.x)
 		best := 0
 		for i := range means {
@@ -168,8 +111,7 @@ func divergence(v *view) *finding {
 		}
 		fall, rise := means[best]-means[now], score[now]-score[best]
 		size := abs(means[best])
-		chance := max(jitter(w.x[best:])/math.Sqrt(float64(v.c.Window)), v.noise(w.x)) // also since the first line of the best window
-		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < max(6*chance, w.least) || rise <= 4*v.noise(v.score)+1e-9 {
+		if size < 1e-9 || fall < v.c.Thresholds.Divergence*size || fall < 5*v.noise(w.x) || rise <= 4*v.noise(v.score)+1e-9 {
 			continue
 		}
 		return &finding{run.Alert, fall / size, v.c.Thresholds.Divergence, fmt.Sprintf(
@@ -177,24 +119,6 @@ func divergence(v *view) *finding {
 			v.lines[best+v.c.Window-1].Iteration, score[best], score[now], w.name, w.sign*means[best], w.sign*means[now])}
 	}
 	return nil
-}
-
-// swappedTruth: the score has risen, and so has what the same replies earn with the ground truth
-// of another task. The number is the latter rise, in standard deviations of the episode scores
-// where they differed most: the form that a sound reward also asks for is a small part of them.
-func swappedTruth(v *view) *finding {
-	h := v.half()
-	if !h.rose(v.score) || slices.ContainsFunc(v.lines, func(it *run.Iteration) bool { return it.Outputs.Swaps == 0 }) {
-		return nil
-	}
-	swapped := v.series("swapped", func(it *run.Iteration) float64 { return it.Outputs.Swapped })
-	rise, spread := h.tail(swapped)-h.head(swapped), slices.Max(v.series("spread", func(it *run.Iteration) float64 { return it.Outputs.ScoreStd }))
-	if spread == 0 || rise < v.c.Thresholds.SwappedTruth*spread || !h.rose(swapped) {
-		return nil
-	}
-	return &finding{run.Alert, rise / spread, v.c.Thresholds.SwappedTruth, fmt.Sprintf(
-		"the mean score rose from %.3g to %.3g; with the ground truth of another task, which the replies cannot know, it rose from %.3g to %.3g",
-		h.head(v.score), h.tail(v.score), h.head(swapped), h.tail(swapped))}
 }
 
 // rewardJump: a score that was constant rises suddenly, and no watched metric
@@ -249,47 +173,22 @@ func perfectScores(v *view) *finding {
 }
 
 // low reports whether equal scores are not the best ones: an earlier iteration had a higher
-// mean, or they are not positive and no episode is a success.
+// mean, or every score of the run is the same and not positive.
 func (v *view) low() bool {
 	now := v.last().Outputs
 	best := slices.Max(v.score)
-	return now.Score < best-1e-9*(1+abs(best)) || now.Score <= 0 && v.last().Rollout.Success == 0
+	spread := slices.Max(v.series("spread", func(it *run.Iteration) float64 { return it.Outputs.ScoreStd }))
+	return now.Score < best-1e-9*(1+abs(best)) || now.Score <= 0 && spread == 0 && slices.Min(v.score) == best
 }
 
-// repetition: outputs repeat word pairs far more often than before, or episodes without
-// words come back to the same states.
+// repetition: outputs repeat word pairs far more often than before.
 func repetition(v *view) *finding {
-	if !v.windows(2) {
-		return nil
-	}
-	if v.last().Outputs.Words == 0 {
-		back := v.series("revisits", func(it *run.Iteration) float64 { return it.Outputs.Revisits })
-		return v.text(v.tail(back)-v.head(back), v.c.Thresholds.Repetition, fmt.Sprintf(
-			"%.0f %% of the steps lead to a state that the episode had visited; it was %.0f %%", 100*v.tail(back), 100*v.head(back)))
-	}
 	repeated := v.series("repetition", func(it *run.Iteration) float64 { return 1 - it.Outputs.Distinct })
-	return v.text(v.tail(repeated)-v.head(repeated), v.c.Thresholds.Repetition, fmt.Sprintf(
-		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
-}
-
-// follows: one feature of the surface of outputs explains the scores, alike in all tasks.
-func follows(v *view) *finding {
-	got := v.tail(v.series("surface", func(it *run.Iteration) float64 { return it.Outputs.Surface }))
-	if !v.windows(1) || v.last().Outputs.Words == 0 || got < v.c.Thresholds.Surface {
-		return nil
-	}
-	return &finding{run.Warn, got, v.c.Thresholds.Surface, fmt.Sprintf(
-		"the length of an output, or one word in it, explains %.0f %% of the differences of scores within groups, in all tasks alike", 100*got)}
-}
-
-// boilerplate: outputs of different tasks have far more in common than before.
-func boilerplate(v *view) *finding {
-	shared := v.series("shared", func(it *run.Iteration) float64 { return it.Outputs.Shared })
 	if !v.windows(2) || v.last().Outputs.Words == 0 {
 		return nil
 	}
-	return v.text(v.tail(shared)-v.head(shared), v.c.Thresholds.Boilerplate, fmt.Sprintf(
-		"%.0f %% of an output's word pairs are in those of at least half of the groups; it was %.0f %%", 100*v.tail(shared), 100*v.head(shared)))
+	return v.text(v.tail(repeated)-v.head(repeated), v.c.Thresholds.Repetition, fmt.Sprintf(
+		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
 }
 
 // lostDiversity: the members of a group produce the same output, unlike before.
@@ -321,14 +220,13 @@ func length(v *view) *finding {
 		"outputs went from %.0f to %.0f words while the mean score rose from %.3g to %.3g", v.head(words), v.tail(words), v.head(v.score), v.tail(v.score))}
 }
 
-// text is a finding about outputs. It is a warning, though the score rose meanwhile: sound rewards
-// also make outputs alike (docs/operations.md has the rates).
+// text is a finding about outputs: an alarm if the score rose meanwhile.
 func (v *view) text(got, threshold float64, evidence string) *finding {
 	if got < threshold {
 		return nil
 	}
 	if v.rose(v.score) {
-		evidence += fmt.Sprintf(", while the mean score rose from %.3g to %.3g", v.head(v.score), v.tail(v.score))
+		return &finding{run.Alert, got, threshold, evidence + fmt.Sprintf(", while the mean score rose from %.3g to %.3g", v.head(v.score), v.tail(v.score))}
 	}
 	return &finding{run.Warn, got, threshold, evidence}
 }

@@ -17,7 +17,7 @@ const scored = "scored"
 // group-major order; nil if there is none. It takes time in proportion to
 // their steps and text.
 func Measure(trajectories []*rl.Trajectory) *run.Outputs {
-	t := tally{counts: map[string]int{}, surface: newSurface()}
+	t := tally{counts: map[string]int{}}
 	t.out.Metrics = map[string]float64{}
 	for i, x := range trajectories {
 		if i > 0 && x.Group != trajectories[i-1].Group {
@@ -45,13 +45,10 @@ type tally struct {
 	group int       // where the current group begins in scores
 	said  []uint64  // by its members
 	means []float64 // of the scores of groups
-
-	surface *surface
 }
 
 func (t *tally) add(x *rl.Trajectory) {
 	e := t.reader.read(x)
-	t.surface.add(e.words, x.Evaluation.Score, t.reader.vocabulary, t.reader.words)
 	t.scores, t.said = append(t.scores, x.Evaluation.Score), append(t.said, e.said)
 	t.steps += len(x.Steps)
 	t.out.EnvReward += e.env
@@ -70,7 +67,6 @@ func (t *tally) endGroup() {
 		return
 	}
 	t.group = len(t.scores)
-	t.surface.endGroup()
 	t.means = append(t.means, mean(members))
 	slices.Sort(t.said)
 	t.out.Different += float64(len(slices.Compact(t.said))) / float64(len(members))
@@ -103,6 +99,5 @@ func (t *tally) sum() *run.Outputs {
 		return o
 	}
 	o.Words, o.Distinct, o.Different = o.Words/n, o.Distinct/n, o.Different/float64(o.Groups)
-	o.Surface, o.Shared = t.surface.explained(), t.surface.shared()
 	return o
 }

@@ -25,12 +25,10 @@ func (r reading) repeated(steps int) float64 {
 	return float64(r.revisits) / float64(max(1, steps))
 }
 
-// reader reads trajectories. It keeps its memory from one to the next: what it last
-// read is valid until then.
+// reader reads trajectories. It keeps its memory from one to the next.
 type reader struct {
-	states     map[string]bool
-	words      []uint64 // distinct pairs of consecutive words; of a single word, the word
-	vocabulary []uint64 // distinct words
+	states map[string]bool
+	words  []uint64
 }
 
 func (r *reader) read(t *rl.Trajectory) (got reading) {
@@ -62,17 +60,13 @@ func (r *reader) read(t *rl.Trajectory) (got reading) {
 	for _, w := range r.words {
 		got.said = mix(got.said, w)
 	}
-	r.vocabulary = append(r.vocabulary[:0], r.words...)
-	slices.Sort(r.vocabulary)
-	r.vocabulary = slices.Compact(r.vocabulary)
 	if n := len(r.words) - 1; n > 0 {
 		for i := range n {
 			r.words[i] = mix(r.words[i]*prime, r.words[i+1]) // a pair has an order
 		}
 		pairs := r.words[:n]
 		slices.Sort(pairs)
-		r.words = slices.Compact(pairs)
-		got.distinct = float64(len(r.words)) / float64(n)
+		got.distinct = float64(len(slices.Compact(pairs))) / float64(n)
 	}
 	return got
 }

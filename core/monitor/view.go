@@ -105,14 +105,6 @@ func (v *view) means(x []float64) []float64 {
 	return out
 }
 
-// half returns a view whose windows are half as long, for flags that should come early. Both have
-// the same series.
-func (v *view) half() *view {
-	h := *v
-	h.c.Window = max(2, v.c.Window/2)
-	return &h
-}
-
 // rose reports whether the last window of x is clearly above the first one.
 func (v *view) rose(x []float64) bool {
 	return v.windows(2) && v.tail(x)-v.head(x) > 4*v.noise(x)+1e-9

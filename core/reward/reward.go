@@ -48,13 +48,6 @@ type Evaluation struct {
 	Notes   map[string]json.RawMessage
 	Fuel    uint64        // deterministic cost; 0 where not metered
 	Elapsed time.Duration // wall clock, for reports only
-	// Cover has bit i%64 of word i/64 set if the evaluation reached place i of the
-	// reward, however it ended; nil where coverage is off. Members of a group share
-	// that of the group, so it must not be changed.
-	Cover []uint64
-	// Words are short texts that the functions of the reward held when they returned,
-	// sorted; nil where coverage is off or cannot tell.
-	Words []string
 	// Fatal is set if the reward cannot evaluate anything more, for example because
 	// a judge's API key is refused or its budget is spent. A Pool then stops.
 	Fatal error

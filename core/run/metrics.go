@@ -70,14 +70,6 @@ type Outputs struct {
 	Words     float64 `json:"words,omitempty"`     // mean words of an episode
 	Distinct  float64 `json:"distinct,omitempty"`  // mean share of distinct pairs among an episode's consecutive words
 	Different float64 `json:"different,omitempty"` // mean share of distinct outputs in a group
-	Shared    float64 `json:"shared,omitempty"`    // mean share of an output's distinct word pairs that occur in at least half of the groups; 0 of fewer than four groups
-	Surface   float64 `json:"surface,omitempty"`   // largest share of the variance of scores within groups that the number of words, or one word, explains in all groups alike, less what chance explains
-
-	// Of replies that were also scored with the prompt and the ground truth of another task
-	// (monitor.swaps); 0 without any.
-
-	Swaps   int     `json:"swaps,omitempty"`   // replies that were scored so
-	Swapped float64 `json:"swapped,omitempty"` // mean of these scores
 
 	Metrics map[string]float64 `json:"metrics,omitempty"` // mean of what the environment or the reward measured
 }

@@ -2,8 +2,6 @@ package scoring
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc64"
@@ -26,12 +24,11 @@ const (
 )
 
 // item is a trajectory, and the number and a checksum of the line that it came
-// from, and its digest if digests are computed.
+// from.
 type item struct {
 	*rl.Trajectory
-	line   int
-	sum    uint64
-	digest [sha256.Size]byte
+	line int
+	sum  uint64
 }
 
 // lineSum returns a checksum that shows whether a line was changed by mistake.
@@ -45,7 +42,6 @@ type chunks struct {
 	group    bool
 	batch    int
 	skipBad  bool
-	digests  bool
 	bad      jsonl.Bad       // lines that cannot be used
 	truth    truth           // lines that have a ground truth
 	ended    bool            // the whole file has been read
@@ -103,13 +99,7 @@ func (c *chunks) block() ([]item, error) {
 	items, errs := make([]item, len(lines)), make([]error, len(lines))
 	each(len(lines), c.parallel, func(i int) {
 		items[i].Trajectory, errs[i] = c.in.Trajectory(lines[i])
-		items[i].line = lines[i].Number
-		if !c.digests {
-			items[i].sum = crc64.Checksum(lines[i].Text, lineSum)
-			return
-		}
-		items[i].digest = sha256.Sum256(lines[i].Text)
-		items[i].sum = binary.BigEndian.Uint64(items[i].digest[:]) // not both: a checksum takes as long
+		items[i].line, items[i].sum = lines[i].Number, crc64.Checksum(lines[i].Text, lineSum)
 	})
 	good := items[:0]
 	for i, err := range errs {

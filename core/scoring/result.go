@@ -1,7 +1,6 @@
 package scoring
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"strings"
 
@@ -22,18 +21,7 @@ type Result struct {
 	Fuel        uint64          `json:"fuel"`
 
 	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
-
-	line  []byte
-	input [sha256.Size]byte
 }
-
-// Line returns the JSON that a Run wrote for r, without a line break, or nil if r
-// is not from a Run. Do not change it.
-func (r *Result) Line() []byte { return r.line }
-
-// Input returns the SHA-256 of the line of data, without its end, if Run.Digests
-// is set. The line of a table is its row as a JSON object.
-func (r *Result) Input() [sha256.Size]byte { return r.input }
 
 // resultTable returns the columns of a Parquet file of results, which do not
 // depend on the results: metrics, whose names differ between rewards and rows,

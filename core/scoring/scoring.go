@@ -59,8 +59,6 @@ type Run struct {
 	// Deciders are the rewards that are asked one after the other, by the metric
 	// whose score is the position of the one that gave the score.
 	Deciders map[string][]string
-	// Digests computes Result.Input for Each.
-	Digests bool
 	// Each, if set, receives every trajectory with its line in the file and its
 	// result, in the order of the file.
 	Each func(line int, t *rl.Trajectory, result *Result)
@@ -102,7 +100,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 	}
 	summary := newSummary()
 	summary.deciders = r.Deciders
-	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, batch: r.Batch, skipBad: r.SkipBad, digests: r.Digests, seen: map[string]bool{}}
+	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, batch: r.Batch, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next(ctx)
 		if err != nil {
@@ -162,7 +160,6 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 		}
 		summary.add(result)
 		summary.Kept++
-		result.line = text
 		r.each(chunk[i], &result)
 	}
 	rest := chunk[len(kept):]
@@ -182,7 +179,6 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 
 func (r *Run) each(x item, result *Result) {
 	if r.Each != nil {
-		result.input = x.digest
 		r.Each(x.line, x.Trajectory, result)
 	}
 }
@@ -248,7 +244,6 @@ func (o *order) take(ctx context.Context, i int, e reward.Evaluation) error {
 			return o.failed
 		}
 		o.summary.add(now.result)
-		now.result.line = now.text
 		o.run.each(o.items[o.next], &now.result)
 		*now = scored{}
 	}

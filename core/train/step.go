@@ -52,9 +52,6 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	before := l.cursor.Episodes
 	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train, &stats)
 	l.logStale(ctx, it)
-	if err := l.swap(ctx, n, scored.Groups, it.line.Outputs); err != nil {
-		return nil, err
-	}
 	it.line.Sampling = l.sampler.Measure()
 	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
 	it.lap(&t.Record, &cpu.Record)

@@ -3,7 +3,6 @@ package command
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/internal/attack/attackcmd"
 	"github.com/merit-rl/merit/internal/audit/auditcmd"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/council/councilcmd"
@@ -19,7 +18,6 @@ import (
 	"github.com/merit-rl/merit/internal/play/playcmd"
 	"github.com/merit-rl/merit/internal/project/initcmd"
 	"github.com/merit-rl/merit/internal/prompt/promptcmd"
-	"github.com/merit-rl/merit/internal/receipts/receiptscmd"
 	"github.com/merit-rl/merit/internal/recheck/explaincmd"
 	"github.com/merit-rl/merit/internal/recheck/reviewcmd"
 	"github.com/merit-rl/merit/internal/registry/registrycmd"
@@ -48,7 +46,6 @@ func groups(h *console.Host) []group {
 			rewardcmd.NewCmd(h, reviewcmd.NewDiffCmd(h), registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
 			newEvalCmd(h),
 			auditcmd.NewCmd(h),
-			attackcmd.NewCmd(h),
 			rubriccmd.NewCmd(h),
 			judgecmd.NewCmd(h),
 			newAdvantagesCmd(h, creditcmd.NewCmd(h), runscmd.NewExactCmd(h)),
@@ -74,7 +71,6 @@ func groups(h *console.Host) []group {
 			playcmd.NewCmd(h),
 			explaincmd.NewCmd(h),
 			reviewcmd.NewVerifyCmd(h),
-			receiptscmd.NewCmd(h),
 			mcpcmd.NewCmd(h, Run),
 		}},
 		{"Learn from agents that already run:", []*cobra.Command{

@@ -26,7 +26,6 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
-	"github.com/merit-rl/merit/internal/receipts/receiptscmd"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -49,12 +48,11 @@ type evalOptions struct {
 	PassAt    []int    `flag:"pass-at" usage:"for several completions per prompt: estimate pass@k and pass^k for these k, such as 1,4,8"`
 	Success   float64  `flag:"success-score" usage:"score above which a completion succeeds, for --pass-at (default: train.success_score of --config, or 0.5)"`
 	Parallel  int      `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
-	receiptscmd.Signing
-	Sandbox  sandbox.Config
-	fleet    fleetcmd.Options
-	overview scores.Overview // filled if no results are written
-	attempts scores.Attempts
-	retry    *retry // nil without --retry
+	Sandbox   sandbox.Config
+	fleet     fleetcmd.Options
+	overview  scores.Overview // filled if no results are written
+	attempts  scores.Attempts
+	retry     *retry // nil without --retry
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -95,9 +93,6 @@ evaluation for reasons that were neither the answer's nor the reward's: a timeou
 judge that did not answer. The other lines stay byte for byte. Members of a group are
 scored again together.
 
-With --receipts and --key, eval signs a receipt for every score: the digests of the
-reward and of the input, fuel, outcome and score. merit receipts check proves them.
-
 With --fleet, workers (merit fleet worker) score shards of 64 trajectories or of whole
 groups. The keys of judges come from each worker's environment. A fleet is worthwhile if
 scoring a trajectory takes longer than sending it, as with judges or heavy Python.
@@ -109,7 +104,6 @@ nothing. If lines are unusable, eval lists them, writes nothing and exits with 4
 			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
 			"  merit eval --reward reward.py --data samples.jsonl --pass-at 1,4\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --retry infrastructure --results results.jsonl --out again.jsonl\n" +
-			"  merit eval --reward reward.wasm --data trajectories.jsonl --receipts scores.receipts --key receipts-key\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
 		RunE: o.run,
 	}, o)
@@ -145,9 +139,6 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return asFlags(err)
 	}
-	if err := o.Signing.Prepare(cmd, o.retry == nil); err != nil {
-		return err
-	}
 	progress := new(evalProgress)
 	ctx := cmd.Context()
 	o.Sandbox.Workers = o.Parallel
@@ -156,10 +147,6 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer judges.Close()
-	if err := o.Signing.Open(cmd, judges, cfg.Sandbox, o.Columns, o.SkipBad); err != nil {
-		return err
-	}
-	defer o.Signing.Drop()
 	if o.Strict {
 		if err := rewardcmd.Missed(o.host, true, infos(judges)...); err != nil {
 			return err
@@ -186,7 +173,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if !cmd.Flags().Changed("success-score") {
 		o.Success = cfg.Train.SuccessScore
 	}
-	options.Each, options.Digests = o.each(), o.Signing.On()
+	options.Each = o.each()
 	if scorer != nil {
 		options.Evaluator, options.Chunk = scorer, fleet.ScoreChunk
 	}
@@ -194,9 +181,6 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	elapsed := o.host.Now().Sub(began)
 	progress.Close()
 	left := scorer.Close(o.host)
-	if err == nil {
-		err = o.Signing.Close()
-	}
 	if err != nil {
 		return errors.Join(o.stopped(cmd, err), left)
 	}
@@ -218,11 +202,10 @@ func (o *evalOptions) evaluate(ctx context.Context, rewards *merit.Rewards, opti
 // each returns what receives every result, or nil.
 func (o *evalOptions) each() func(int, *rl.Trajectory, *scoring.Result) {
 	overview := o.Out == "" && !o.host.Global.JSON
-	if !overview && o.PassAt == nil && !o.Signing.On() {
+	if !overview && o.PassAt == nil {
 		return nil
 	}
 	return func(line int, t *rl.Trajectory, r *scoring.Result) {
-		o.Signing.Note(r)
 		if overview {
 			o.overview.Note(line, t, r)
 		}

@@ -387,7 +387,6 @@ var aboutCommands = map[string]string{
 	"internal/creditbench":       "its page names the command that writes it",
 	"internal/promote":           "commands promote and measure policies",
 	"internal/traces":            "commands record and import traces",
-	"internal/receipts":          "commands write, check and show receipts",
 	"internal/recheck/verify":    "what merit verify reports about a run",
 }
 

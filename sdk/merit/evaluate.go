@@ -45,9 +45,6 @@ type EvaluateOptions struct {
 	// not have, and at the end for each kind of thing that a file of another tool
 	// says and trajectories cannot hold; if nil, the warning is logged.
 	Warn func(error)
-	// Digests computes Result.Input for Each. A pass can be resumed only with the
-	// same value.
-	Digests bool
 	// Each, if set, is called with every trajectory, its line in the data and its
 	// result, one after the other in the order of the data.
 	Each func(line int, t *rl.Trajectory, result *scoring.Result)
@@ -115,7 +112,7 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	}
 	return &scoring.Run{
 		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: group, Batch: batch, Doubts: doubts, SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
-		Log: r.options.log, Warn: warn, Each: o.Each, Digests: o.Digests, Deciders: deciders(r.Parts),
+		Log: r.options.log, Warn: warn, Each: o.Each, Deciders: deciders(r.Parts),
 		Progress: func(done, total int) { r.options.progress.Collecting("eval", done, total) },
 	}
 }
@@ -164,9 +161,6 @@ func (r *Rewards) settings(o EvaluateOptions) []scoring.Setting {
 	}
 	for _, c := range o.Columns {
 		add("map "+c.Name, c.From)
-	}
-	if o.Digests {
-		add("receipts", "sha256 of lines")
 	}
 	return list
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/audit"
 	"github.com/merit-rl/merit/internal/audit/rewardaudit"
-	"github.com/merit-rl/merit/internal/audit/tasks"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
@@ -71,7 +70,7 @@ func (a *auditor) playAll(ctx context.Context, e env.Env) error {
 	if len(a.spec.Actions) > 0 {
 		return nil
 	}
-	for i, text := range tasks.Hacks {
+	for i, text := range rewardaudit.Hacks() {
 		if err := a.play(ctx, e, "hack", uint64(i%seeds), fixed([]string{text})); err != nil || time.Since(began) > 2*budget {
 			return err
 		}
@@ -220,7 +219,7 @@ func (a *auditor) canaries(floor, high float64) {
 	var problems []string
 	for i, e := range a.episodes["hack"] {
 		if v := e.total(); v > floor+1e-9 && v > 0 && v >= floor+0.5*(high-floor) && len(problems) < 3 {
-			problems = append(problems, fmt.Sprintf("seed %d: %.60q earned %g, and doing nothing %g", e.Seed, tasks.Hacks[i], v, floor))
+			problems = append(problems, fmt.Sprintf("seed %d: %.60q earned %g, and doing nothing %g", e.Seed, rewardaudit.Hacks()[i], v, floor))
 		}
 	}
 	a.add(audit.Judge("semantic.canary_floor", map[string]any{"hacks": len(a.episodes["hack"]), "floor": floor}, problems))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/audit"
-	"github.com/merit-rl/merit/internal/audit/tasks"
 )
 
 // answers makes the checks of a reward that a ground truth decides.
@@ -68,7 +67,7 @@ func (a *auditor) fails(id string, pass func(p *probe) bool, k kind) {
 	var problems []string
 	n := 0
 	for _, p := range a.all {
-		if p.kind != k || p.task.oracle == nil || p.task.Truth == nil {
+		if p.kind != k || p.task.oracle == nil || p.task.truth == nil {
 			continue
 		}
 		if n++; pass(p) && len(problems) < quoted {
@@ -106,28 +105,28 @@ func (a *auditor) oracles() {
 	var problems []string
 	n := 0
 	for _, t := range a.tasks {
-		if t.oracle == nil || len(t.Answers) == 0 {
+		if t.oracle == nil || len(t.answers) == 0 {
 			continue
 		}
 		n++
 		if _, ok := a.floor(t); !ok && len(problems) < quoted {
-			problems = append(problems, fmt.Sprintf("task %s: the right answer %.60q scored %g in its best form, no more than wrong replies", t.Row.ID, t.Answer(), t.oracle.score()))
+			problems = append(problems, fmt.Sprintf("task %s: the right answer %.60q scored %g in its best form, no more than wrong replies", t.row.ID, t.answer(), t.oracle.score()))
 		}
 		problems = append(problems, a.lost(t)...)
 	}
 	if n > 0 {
-		a.result(audit.Judge("reward.oracle", map[string]any{"tasks": n, "forms": len(tasks.Forms)}, problems[:min(len(problems), quoted)]))
+		a.result(audit.Judge("reward.oracle", map[string]any{"tasks": n, "forms": len(forms)}, problems[:min(len(problems), quoted)]))
 	}
 }
 
 // lost lists an answer whose best score is at the level of the wrong ones of other tasks.
 func (a *auditor) lost(t *task) []string {
 	for _, k := range a.tasks {
-		if k == t || k.oracle == nil || k.form == "" || len(k.Answers) == 0 {
+		if k == t || k.oracle == nil || k.form == "" || len(k.answers) == 0 {
 			continue
 		}
 		if low, ok := a.floor(k); ok && t.oracle.score() <= low+0.25*(k.oracle.score()-low) {
-			return []string{fmt.Sprintf("task %s: the right answer %.60q scored at most %g, a wrong one of task %s %g and its right one %g", t.Row.ID, t.Answer(), t.oracle.score(), k.Row.ID, low, k.oracle.score())}
+			return []string{fmt.Sprintf("task %s: the right answer %.60q scored at most %g, a wrong one of task %s %g and its right one %g", t.row.ID, t.answer(), t.oracle.score(), k.row.ID, low, k.oracle.score())}
 		}
 	}
 	return nil
@@ -159,14 +158,14 @@ func (a *auditor) prompts() {
 	var echoed, given []string
 	n := 0
 	for _, p := range a.all {
-		if p.kind != echo || len(p.task.Answers) == 0 {
+		if p.kind != echo || len(p.task.answers) == 0 {
 			continue
 		}
 		if n++; full(p) {
-			echoed = append(echoed, fmt.Sprintf("task %s: the prompt as the reply scored %g, as the right one", p.task.Row.ID, p.score()))
+			echoed = append(echoed, fmt.Sprintf("task %s: the prompt as the reply scored %g, as the right one", p.task.row.ID, p.score()))
 		}
 		if p.task.givenAway() {
-			given = append(given, fmt.Sprintf("task %s: the prompt says the answer %.40q", p.task.Row.ID, p.task.Answer()))
+			given = append(given, fmt.Sprintf("task %s: the prompt says the answer %.40q", p.task.row.ID, p.task.answer()))
 		}
 	}
 	if n == 0 {
@@ -185,16 +184,16 @@ func (a *auditor) prompts() {
 
 // givenAway reports whether the prompt says the answer, marked as such.
 func (t *task) givenAway() bool {
-	answer := t.Answer()
+	answer := t.answer()
 	for at := 0; ; {
-		i := strings.Index(t.Prompt[at:], answer)
+		i := strings.Index(t.prompt[at:], answer)
 		if i < 0 {
 			return false
 		}
 		at += i
-		after := t.Prompt[at+len(answer):]
+		after := t.prompt[at+len(answer):]
 		whole := after == "" || !strings.ContainsAny(after[:1], "0123456789abcdefghijklmnopqrstuvwxyz")
-		if whole && told.MatchString(t.Prompt[max(0, at-40):at]) {
+		if whole && told.MatchString(t.prompt[max(0, at-40):at]) {
 			return true
 		}
 		at += len(answer)
@@ -207,9 +206,9 @@ func (a *auditor) failures() {
 	full := a.above(1)
 	var passed, wrong []string
 	n := 0
-	optional := slices.ContainsFunc(a.all, func(p *probe) bool { return p.kind == recorded && p.task.Truth == nil && p.scored() })
+	optional := slices.ContainsFunc(a.all, func(p *probe) bool { return p.kind == recorded && p.task.truth == nil && p.scored() })
 	for _, p := range a.all {
-		if p.task.Truth == nil || p.kind != missing && p.kind != blank || optional && p.kind == missing {
+		if p.task.truth == nil || p.kind != missing && p.kind != blank || optional && p.kind == missing {
 			continue // of optional, the data says that it scores without one
 		}
 		text := fmt.Sprintf("%v, with a ground truth that is %s", p, p.kind)
@@ -297,7 +296,7 @@ func (a *auditor) lengths() {
 		}
 		low, _ := a.floor(p.task)
 		if n++; p.score() > base.score()+0.45*(p.task.oracle.score()-low) && len(problems) < quoted {
-			problems = append(problems, fmt.Sprintf("%v, and %g without %d more characters", p, base.score(), len(tasks.Filler)))
+			problems = append(problems, fmt.Sprintf("%v, and %g without %d more characters", p, base.score(), len(filler)))
 		}
 	}
 	if n > 0 {
@@ -318,7 +317,7 @@ func (a *auditor) leaks() {
 		notes, _ := json.Marshal(p.found.Notes)
 		for where, said := range map[string]string{"result": string(text), "reason": p.found.Reason, "notes": string(notes)} {
 			if p.found.Outcome != reward.GuestError && strings.Contains(said, canaryText) && len(problems) == 0 {
-				problems = append(problems, fmt.Sprintf("task %s: the %s contains the ground truth", p.task.Row.ID, where))
+				problems = append(problems, fmt.Sprintf("task %s: the %s contains the ground truth", p.task.row.ID, where))
 			}
 		}
 	}

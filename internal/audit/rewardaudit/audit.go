@@ -15,7 +15,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/audit"
-	"github.com/merit-rl/merit/internal/audit/tasks"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -33,17 +32,6 @@ type Subject struct {
 	Range *[2]float64
 	// Source is the text of the reward's script; empty of a module.
 	Source string
-}
-
-// most is how many tasks an audit probes.
-const most = 8
-
-// task is a task with the replies that are right.
-type task struct {
-	*tasks.Task
-	oracle *probe // a right reply: of form, or the best; nil if none has a score
-	best   *probe // the reply with the highest score
-	form   string // the form of oracle, with one %s; empty if no form of the answer is right
 }
 
 // auditor is one audit.
@@ -70,9 +58,7 @@ func Run(ctx context.Context, s Subject) (reward.Info, []audit.Result, error) {
 	defer loaded.Close()
 	a := &auditor{Subject: s, pool: reward.NewPool(loaded.Parts, 0)}
 	a.info = loaded.Parts[0].Scorer.Info()
-	for _, t := range tasks.Of(s.Rows, a.info, most) {
-		a.tasks = append(a.tasks, &task{Task: t})
-	}
+	a.tasks = tasks(s.Rows, a.info)
 	if err := a.probe(ctx); err != nil {
 		return a.info, nil, err
 	}
@@ -126,7 +112,7 @@ func (a *auditor) complete(seconds float64) (all []audit.Result) {
 // ones.
 func (a *auditor) probe(ctx context.Context) error {
 	for _, t := range a.tasks {
-		for _, row := range t.Rows[:min(len(t.Rows), most)] {
+		for _, row := range t.rows[:min(len(t.rows), most)] {
 			a.record(t, row)
 		}
 		if !a.compares() { // else replies are scored against each other
@@ -138,7 +124,7 @@ func (a *auditor) probe(ctx context.Context) error {
 	}
 	from := len(a.all)
 	for _, t := range a.tasks {
-		if t.choose(a.all); t.oracle != nil && t.Single {
+		if t.choose(a.all); t.oracle != nil && t.single {
 			a.wrongReplies(t, a.tasks)
 		}
 	}
@@ -151,12 +137,12 @@ func (a *auditor) probe(ctx context.Context) error {
 // a trace, and every reply got the same score: the reward scores the rest.
 func (a *auditor) drop() {
 	for _, t := range a.tasks {
-		if t.oracle == nil || !t.Structured() || slices.ContainsFunc(a.all, func(p *probe) bool {
+		if t.oracle == nil || !t.structured() || slices.ContainsFunc(a.all, func(p *probe) bool {
 			return p.task == t && slices.Contains(wrong, p.kind) && (!p.scored() || p.score() != t.oracle.score())
 		}) {
 			continue
 		}
-		t.oracle, t.form, t.Answers = nil, "", nil
+		t.oracle, t.form, t.answers = nil, "", nil
 		a.all = slices.DeleteFunc(a.all, func(p *probe) bool { return p.task == t && p.kind != recorded })
 	}
 }
@@ -174,13 +160,13 @@ func (t *task) choose(all []*probe) {
 			t.best = p
 		}
 	}
-	if t.oracle = t.best; t.best == nil || len(t.Answers) == 0 {
+	if t.oracle = t.best; t.best == nil || len(t.answers) == 0 {
 		return
 	}
-	texts := append([]string{tasks.FormOf(t.best.text, t.Answers)}, tasks.Forms...)
+	texts := append([]string{formOf(t.best.text, t.answers)}, forms...)
 	top := low + 0.75*(t.best.score()-low)
 	for _, form := range texts {
-		i := slices.IndexFunc(mine, func(p *probe) bool { return form != "" && p.text == tasks.Fill(form, t.Answer()) })
+		i := slices.IndexFunc(mine, func(p *probe) bool { return form != "" && p.text == fill(form, t.answer()) })
 		if i >= 0 && mine[i].score() >= top && (t.form == "" || mine[i].score() > t.oracle.score()) {
 			t.oracle, t.form = mine[i], form
 		}
@@ -201,7 +187,7 @@ func (a *auditor) rows(probes []*probe) []*rl.Trajectory {
 	for i, p := range probes {
 		rows[i] = p.row
 		if a.compares() && rows[i].Group == "" {
-			rows[i].Group = "task " + p.task.Row.ID
+			rows[i].Group = "task " + p.task.row.ID
 		}
 	}
 	return rows

@@ -9,7 +9,6 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/audit"
-	"github.com/merit-rl/merit/internal/audit/tasks"
 )
 
 // quoted is how many cases the evidence of a check shows.
@@ -188,9 +187,9 @@ func (a *auditor) gap() bool {
 
 // blind is the result if no reply to any task has a better score than another one.
 func (a *auditor) blind() {
-	if i := slices.IndexFunc(a.tasks, func(t *task) bool { return len(t.Answers) > 0 && t.oracle != nil }); i >= 0 {
+	if i := slices.IndexFunc(a.tasks, func(t *task) bool { return len(t.answers) > 0 && t.oracle != nil }); i >= 0 {
 		t := a.tasks[i]
-		a.result(audit.Failing("reward.oracle", nil, fmt.Sprintf("task %s: the right answer %.60q in %d forms, and wrong replies, all scored %g", t.Row.ID, t.Answer(), len(tasks.Forms), t.oracle.score())))
+		a.result(audit.Failing("reward.oracle", nil, fmt.Sprintf("task %s: the right answer %.60q in %d forms, and wrong replies, all scored %g", t.row.ID, t.answer(), len(forms), t.oracle.score())))
 	} else {
 		a.result(audit.Skipping("reward.oracle", "no recorded reply is right; name rows with right replies with --data"))
 	}

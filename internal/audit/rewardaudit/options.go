@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/audit/tasks"
 )
 
 var option = regexp.MustCompile(`(?m)^([ \t]*\(?)([A-H])([).:][ \t]+)(\S.*)$`)
@@ -14,7 +13,7 @@ var option = regexp.MustCompile(`(?m)^([ \t]*\(?)([A-H])([).:][ \t]+)(\S.*)$`)
 // options probes the task with its options permuted, if its prompt lists any.
 func (m *maker) options(t *task) {
 	rotated, moved := permute(t)
-	answer := t.Answer()
+	answer := t.answer()
 	if rotated == nil {
 		return
 	}
@@ -22,14 +21,13 @@ func (m *maker) options(t *task) {
 	if !isLetter {
 		now = answer // the text of an option
 	}
-	turned := *t.Task
-	turned.Row = rotated
-	of := &task{Task: &turned, oracle: t.oracle, best: t.best, form: t.form}
-	reply := tasks.Fill(t.form, now)
-	p := m.add(of, permuted, reply, tasks.Raw(now, t.Truth))
+	of := *t
+	of.row = rotated
+	reply := fill(t.form, now)
+	p := m.add(&of, permuted, reply, raw(now, t.truth))
 	p.task = t
 	if isLetter {
-		p = m.add(of, position, tasks.Fill(t.form, answer), tasks.Raw(now, t.Truth))
+		p = m.add(&of, position, fill(t.form, answer), raw(now, t.truth))
 		p.task = t
 	}
 }
@@ -37,9 +35,9 @@ func (m *maker) options(t *task) {
 // permute returns the row with the text of each option under the next letter, and the new letter
 // of each; nil if the prompt lists fewer than three options.
 func permute(t *task) (*rl.Trajectory, map[string]string) {
-	row := *t.Row
-	row.Messages = slices.Clone(t.Row.Messages)
-	for i := tasks.PromptEnd(t.Row) - 1; i >= 0; i-- {
+	row := *t.row
+	row.Messages = slices.Clone(t.row.Messages)
+	for i := promptEnd(t.row) - 1; i >= 0; i-- {
 		text := row.Messages[i].Content.Text()
 		found := option.FindAllStringSubmatchIndex(text, -1)
 		if len(found) < 3 {

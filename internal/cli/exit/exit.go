@@ -33,7 +33,7 @@ var (
 	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
 	Model       = Code{10, "model", "a language model or judge API is missing, refused, failed or reached its limit"}
 	Registry    = Code{11, "registry", "a registry cannot be reached or refused the request, or the artifact is damaged or is not a reward"}
-	Differs     = Code{12, "differs", "merit reward diff found a difference, merit verify or merit receipts check found a byte that does not match, or an environment did not repeat an episode"}
+	Differs     = Code{12, "differs", "merit reward diff found a difference, merit verify found a byte that does not match, or an environment did not repeat an episode"}
 	Fleet       = Code{13, "fleet", "a queue or worker on another machine cannot be reached, refused the request or failed"}
 	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; everything that was written is usable"}
 )

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"reflect"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/sandbox"
@@ -37,10 +35,7 @@ func newTestCmd(h *console.Host) *cobra.Command {
 		Short: "Compare a reward's results with its golden fixtures",
 		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the results
 with fixtures/<name>.expected.jsonl, except for fuel. With --update it writes the
-results to that file instead; review the difference before you keep it.
-
-A line {"id": …, "at_most": 0} in the expected results limits the score and
-compares nothing else. --update keeps such lines.`,
+results to that file instead; review the difference before you keep it.`,
 		Example: "  merit reward test exactness\n  merit reward test exactness --update",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -100,9 +95,6 @@ func (o *testOptions) file(ctx context.Context, j *merit.Rewards, f fixtureFile)
 		got = append(got, line)
 	}
 	if o.Update {
-		if err := f.keepLimits(got); err != nil {
-			return err
-		}
 		if err := renameio.WriteFile(f.expected(), append(bytes.Join(got, []byte("\n")), '\n'), 0o644); err != nil {
 			return console.CannotWrite(err)
 		}
@@ -133,10 +125,6 @@ func differences(f fixtureFile, got, want [][]byte) error {
 			differs(i, fmt.Sprintf("is missing from the golden results; the result is\n%s", got[i]))
 		case i >= len(got):
 			differs(i, "the fixture no longer exists")
-		case limitOf(want[i]) != nil:
-			if what := limitOf(want[i]).above(got[i]); what != "" {
-				differs(i, what)
-			}
 		case !sameJSON(got[i], want[i]):
 			differs(i, f.trajectories[i].ID+": "+difference(got[i], want[i]))
 		}
@@ -190,68 +178,4 @@ func sameJSON(a, b []byte) bool {
 		return false
 	}
 	return reflect.DeepEqual(x, y)
-}
-
-// limit is an expected result that says only what the score may not exceed: of a reply that is wrong,
-// whatever else the reward reports about it.
-type limit struct {
-	ID     string   `json:"id"`
-	AtMost *float64 `json:"at_most"`
-}
-
-// limitOf returns the limit that a line of expected results states; nil if it is a whole result.
-func limitOf(line []byte) *limit {
-	var l limit
-	if strictjson.UnmarshalKnown(line, &l) != nil || l.AtMost == nil {
-		return nil
-	}
-	return &l
-}
-
-// above says how a result exceeds the limit; it is empty if it does not. A reply without a valid score is
-// within it, and a failure of the reward is not.
-func (l *limit) above(result []byte) string {
-	var got struct {
-		ID      string         `json:"id"`
-		Outcome reward.Outcome `json:"outcome"`
-		Score   *float64       `json:"score"`
-		Reason  string         `json:"reason"`
-	}
-	if err := strictjson.Unmarshal(result, &got); err != nil {
-		return err.Error()
-	}
-	switch {
-	case got.ID != l.ID:
-		return fmt.Sprintf("%s: the limit is that of %s", got.ID, l.ID)
-	case got.Outcome == reward.Invalid:
-		return ""
-	case got.Outcome != reward.Scored || got.Score == nil:
-		return fmt.Sprintf("%s: expected a score of at most %g, got the outcome %s\n%s", l.ID, *l.AtMost, got.Outcome, got.Reason)
-	case *got.Score > *l.AtMost:
-		return fmt.Sprintf("%s: expected a score of at most %g, got %g", l.ID, *l.AtMost, *got.Score)
-	}
-	return ""
-}
-
-// keepLimits replaces results by the limits that the file states for them.
-func (f fixtureFile) keepLimits(got [][]byte) error {
-	data, err := os.ReadFile(f.expected())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return console.CannotRead(err)
-	}
-	limits := map[string][]byte{}
-	for line := range bytes.Lines(data) {
-		if l := limitOf(line); l != nil {
-			limits[l.ID] = bytes.TrimSpace(line)
-		}
-	}
-	for i, t := range f.trajectories {
-		if line, ok := limits[t.ID]; ok {
-			got[i] = line
-		}
-	}
-	return nil
 }

@@ -33,15 +33,11 @@ func NewWatchCmd(h *console.Host) *cobra.Command {
 	o := &watchOptions{host: h, Success: "1", Window: 10}
 	return console.Paged(h, console.Verb(&cobra.Command{
 		Use:   "watch FILE|FOLDER...",
-		Short: "Raise red flags over the rollouts or metrics of another trainer",
+		Short: "Raise red flags over the rollouts of another trainer",
 		Long: `Watch reads the rollouts that a trainer stored, and raises the red flags that merit
 train raises in its own runs, with the same thresholds. FILE is any file that merit view
 reads: a dump of verl (rollout_data_dir) or TRL (log_completions), trajectories, or other
 rows with messages and a score. A FOLDER means the data files in it.
-
-FILE may also be metrics: JSON Lines with the names of TRL, verl, OpenRLHF or SkyRL,
-TRL's trainer_state.json, or event files of TensorBoard, or a FOLDER of them. Watch then
-says which metric it read as what; --score names another score, and --watch any metric.
 
 The column step says in which iteration of training an episode was; --by names another
 column. Without one, each file is an iteration, in the order of the numbers in the names.
@@ -85,11 +81,7 @@ func (o *watchOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	options := watch.Options{By: o.By, Score: o.Score, Success: o.Success, Watch: o.Watch, Window: o.Window, Columns: columns}
-	report, err := watch.Metrics(cmd.Context(), args, options)
-	if err == nil && report == nil {
-		report, err = watch.Rollouts(cmd.Context(), args, options)
-	}
+	report, err := watch.Rollouts(cmd.Context(), args, watch.Options{By: o.By, Score: o.Score, Success: o.Success, Watch: o.Watch, Window: o.Window, Columns: columns})
 	if err != nil {
 		return err
 	}
@@ -105,14 +97,8 @@ func (o *watchOptions) print(w io.Writer, r *watch.Report) error {
 	if r.First == r.Last {
 		steps = fmt.Sprintf("step %d", r.Last)
 	}
-	if len(r.Read) > 0 {
-		if err := sources(w, r, steps); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(w, "%s (%s), %s, %d without a score; %s succeeded in the last iteration\n\n",
-			terminal.Count(r.Iterations, "iteration"), steps, terminal.Count(r.Episodes, "episode"), r.Unscored, terminal.Percent(r.Success))
-	}
+	fmt.Fprintf(w, "%s (%s), %s, %d without a score; %s succeeded in the last iteration\n\n",
+		terminal.Count(r.Iterations, "iteration"), steps, terminal.Count(r.Episodes, "episode"), r.Unscored, terminal.Percent(r.Success))
 	if len(r.Flags) == 0 {
 		fmt.Fprintln(w, "no red flags")
 	} else if err := o.flags(w, r.Flags); err != nil {
@@ -122,28 +108,6 @@ func (o *watchOptions) print(w io.Writer, r *watch.Report) error {
 	for _, gap := range r.NotWatched {
 		fmt.Fprintf(w, "  %s: %s\n", strings.Join(gap.Flags, ", "), gap.Why)
 	}
-	return nil
-}
-
-// sources prints which metrics were read.
-func sources(w io.Writer, r *watch.Report, steps string) error {
-	fmt.Fprintf(w, "%s (%s) of metrics\n\n", terminal.Count(r.Iterations, "iteration"), steps)
-	var t terminal.Table
-	for _, s := range r.Read {
-		t.Add(s.About, terminal.Clean(s.Name))
-	}
-	if err := t.Write(w); err != nil {
-		return err
-	}
-	if n := len(r.Unused); n > 0 {
-		const most = 8
-		more := ""
-		if n > most {
-			more = fmt.Sprintf(" and %d more (--json lists all)", n-most)
-		}
-		fmt.Fprintf(w, "not used: %s%s\n", terminal.Clean(strings.Join(r.Unused[:min(n, most)], ", ")), more)
-	}
-	fmt.Fprintln(w)
 	return nil
 }
 

@@ -177,7 +177,6 @@ func (w *watcher) gaps() []Gap {
 	gaps := []Gap{
 		{[]string{"kl", "entropy_collapse", "value_loss", "gradient_explosion"}, "rollouts do not hold the updates of the policy"},
 		{[]string{"held_out_gap"}, "rollouts do not hold validations"},
-		{[]string{"swapped_truth"}, "nothing is scored here, so no reply with the ground truth of another task"},
 		{[]string{"singleton_anchors"}, "rollouts do not hold which states are the same"},
 	}
 	if len(w.wanted()) == 0 && len(w.o.Watch) == 0 && !slices.ContainsFunc(w.history, w.second) {
@@ -187,7 +186,7 @@ func (w *watcher) gaps() []Gap {
 		gaps = append(gaps, Gap{[]string{"no_variance", "lost_diversity"}, "no two episodes of an iteration have the same prompt or group"})
 	}
 	if !w.words {
-		gaps = append(gaps, Gap{[]string{"surface", "boilerplate", "lost_diversity", "length"}, "the episodes contain no text of the policy"})
+		gaps = append(gaps, Gap{[]string{"repetition", "lost_diversity", "length"}, "the episodes contain no text of the policy"})
 	}
 	return append(gaps, w.early()...)
 }
@@ -200,8 +199,7 @@ func (w *watcher) early() (gaps []Gap) {
 		flags      []string
 	}{
 		{window, []string{"no_variance"}},
-		{window, []string{"divergence", "surface"}},
-		{2 * window, []string{"oscillation", "repetition", "boilerplate", "lost_diversity", "length"}},
+		{2 * window, []string{"oscillation", "divergence", "repetition", "lost_diversity", "length"}},
 		{2*window + 3, []string{"reward_jump"}},
 		{max(2*window, t.RewardFlat), []string{"reward_flat"}},
 		{t.Plateau + window, []string{"plateau"}},

@@ -35,9 +35,6 @@ type Report struct {
 	Flags      []Flag   `json:"flags"`    // in the order in which they were raised
 	NotWatched []Gap    `json:"not_watched"`
 	NotRead    []string `json:"not_read,omitempty"` // what the files have and Merit does not read
-	// Of metrics: what was read from which, and the names of the others.
-	Read   []Source `json:"read,omitempty"`
-	Unused []string `json:"unused,omitempty"`
 }
 
 // Flag is a red flag at a training step.

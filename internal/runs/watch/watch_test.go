@@ -92,7 +92,7 @@ func TestHealthy(t *testing.T) {
 		c.Off = append(c.Off, gap.Flags...)
 	}
 	require.Empty(t, c.Validate())
-	require.Equal(t, []string{"kl", "entropy_collapse", "value_loss", "gradient_explosion", "held_out_gap", "swapped_truth", "singleton_anchors", "plateau"}, c.Off)
+	require.Equal(t, []string{"kl", "entropy_collapse", "value_loss", "gradient_explosion", "held_out_gap", "singleton_anchors", "plateau"}, c.Off)
 }
 
 // Promise: training that exploits its reward raises the flags of what it does, and lists
@@ -100,7 +100,7 @@ func TestHealthy(t *testing.T) {
 func TestHacked(t *testing.T) {
 	dir := dump(t, 45, hacked)
 	r := look(t, Options{}, dir)
-	require.Equal(t, []string{"boilerplate", "length", "lost_diversity", "repetition", "reward_jump"}, names(r))
+	require.Equal(t, []string{"length", "lost_diversity", "repetition", "reward_jump"}, names(r))
 	for _, f := range r.Flags {
 		require.Len(t, f.Trajectories, 5, f.Name)
 		require.Equal(t, []string{filepath.Join(dir, fmt.Sprintf("%d.jsonl", f.Iteration))}, f.Files)

@@ -86,7 +86,7 @@ func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
 	if e.preloaded == nil {
 		e.preloaded = map[string]*Program{}
 	}
-	e.preloaded[m.key(o)] = p
+	e.preloaded[programKey(m.Digest, o)] = p
 	return nil
 }
 

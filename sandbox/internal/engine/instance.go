@@ -30,7 +30,6 @@ type Instance struct {
 	tank    tank
 	depth   api.MutableGlobal
 	globals []api.MutableGlobal
-	cover   []api.MutableGlobal // what Cover reads
 	context callContext
 	guard   guard
 	watch   *guard // its own, or that of the instance that it is nested in
@@ -85,9 +84,6 @@ func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instanc
 	i.tank, i.depth = tank{global(fuel.FuelGlobal), global(fuel.ReserveGlobal), uint64(p.meta.Slice)}, global(fuel.DepthGlobal)
 	for _, g := range p.meta.State {
 		i.globals = append(i.globals, global(g.Name))
-	}
-	for n := range p.meta.Cover {
-		i.cover = append(i.cover, global(fuel.CoverGlobal(n)))
 	}
 	if err != nil {
 		_ = m.Close(ctx)

@@ -42,8 +42,6 @@ type Module struct {
 	// Valid means that Merit pins the digest of what Read returns, and that a test has
 	// validated it.
 	Valid bool
-	// Cover compiles the module with coverage: Instance.Cover.
-	Cover bool
 }
 
 // Bytes returns a module in memory.
@@ -60,12 +58,12 @@ var ErrInvalid = errors.New("not valid WebAssembly 2.0")
 // ErrInvalid, the compiler's, or what Read or check returned. A program has its
 // own wazero runtime, so closing it frees everything.
 func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check func(*fuel.Info) error) (*Program, error) {
-	if shared, ok := e.preloaded[m.key(o)]; ok {
+	if shared, ok := e.preloaded[programKey(m.Digest, o)]; ok {
 		p := *shared
 		p.shared = true
 		return &p, check(p.meta.Info)
 	}
-	p := &Program{engine: e, key: m.key(o)}
+	p := &Program{engine: e, key: programKey(m.Digest, o)}
 	if e.cache != nil {
 		if known, err := p.recall(ctx, o, check); known || err != nil {
 			return p, err
@@ -78,7 +76,7 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 	if e.options.Compiling != nil {
 		defer e.options.Compiling(m.Title, len(wasm))()
 	}
-	meta, err := m.instrument(wasm, o)
+	meta, err := fuel.Instrument(wasm, o)
 	if err != nil {
 		return nil, err
 	}

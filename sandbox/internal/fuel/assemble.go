@@ -132,9 +132,8 @@ func (b *builder) memorySection(content binary.Span) {
 }
 
 func (b *builder) globalSection(content binary.Span) {
-	n := len(counters()) + b.meter.cover.words
-	e := b.extend(content, n)
-	for range n { // they begin at zero: nothing runs before the host has set them
+	e := b.extend(content, len(counters()))
+	for range counters() { // they begin at zero: nothing runs before the host has set them
 		e.Raw(byte(I64), 1)
 		e.I64(0)
 		e.Op(binary.OpEnd)
@@ -152,9 +151,6 @@ func (b *builder) exportSection(content binary.Span) {
 	}
 	for i, name := range counters() {
 		export(name, GlobalExtern, int(b.meter.fuel)+i)
-	}
-	for i := range b.meter.cover.words {
-		export(CoverGlobal(i), GlobalExtern, int(b.meter.cover.global)+i)
 	}
 	if b.m.Info.Start >= 0 {
 		export(StartExport, FuncExtern, b.m.Info.Start)

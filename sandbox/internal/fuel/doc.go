@@ -66,13 +66,6 @@
 // are not charged: a price counts what the author wrote. In the worst case, a
 // loop that computes a float and stores it, they add a third to the time.
 //
-// # Coverage
-//
-// Cover is Instrument for a module that also sets a bit where a metered block begins, after the
-// check of its charge. The bits are in more appended globals, which the guest cannot name; they are
-// not charged, and everything else is the same. Places says where the blocks are. A module has at
-// most 65,536 places: in a larger one, neighboring blocks share a place.
-//
 // # Promotion
 //
 // Promote makes code that was compiled without optimization cheaper before it

@@ -68,9 +68,6 @@ func FuzzInstrument(f *testing.F) {
 		require.NoError(t, err)
 		_, before := runtime.CompileModule(ctx, wasm)
 		_, after := runtime.CompileModule(ctx, metered.Wasm)
-		covered, err := fuel.Cover(wasm, fuel.Options{Limits: fuzzLimits})
-		require.NoError(t, err)
-		_, coveredAfter := runtime.CompileModule(ctx, covered.Wasm)
 		_, slicedAfter := runtime.CompileModule(ctx, sliced.Wasm)
 		if before != nil && strings.Contains(before.Error(), "custom section") {
 			return // wazero 1.12 cannot read an empty custom section at the very end of a module
@@ -78,15 +75,12 @@ func FuzzInstrument(f *testing.F) {
 		if before != nil {
 			require.Error(t, after, "the original: %v", before)
 			require.Error(t, slicedAfter, "the original: %v", before)
-			require.Error(t, coveredAfter, "the original: %v", before)
 			return
 		}
 		require.NoError(t, after)
 		require.NoError(t, slicedAfter)
-		require.NoError(t, coveredAfter)
 		if m := metered.Info.Memory; m == nil || m.HasMax && m.Max <= 4 { // else growth differs
 			agree(t, wasm, fuzzLimits)
-			reached(t, wasm, fuzzLimits)
 		}
 	})
 }

@@ -61,8 +61,6 @@ type Instrumented struct {
 	Start string
 	// Slice is that of Options: the most that the host gives out first.
 	Slice uint32
-	// Cover is the number of words of the coverage; 0 without.
-	Cover int `json:",omitempty"`
 }
 
 // Instrument inspects a module and rewrites it so that it counts fuel and depth
@@ -73,15 +71,16 @@ func Instrument(wasm []byte, options Options) (*Instrumented, error) {
 	if len(m.Refused.Problems) > 0 {
 		return nil, &m.Refused
 	}
-	return newMeter(m, options.slice()).rewrite(planOf), nil
+	return rewrite(m, planOf, options.slice()), nil
 }
 
 // rewrite assembles the metered module; planOf decides what to do with each
 // function.
-func (w *meter) rewrite(planOf func(m *gate.Module, defined int) *plan) *Instrumented {
+func rewrite(m *gate.Module, planOf func(m *gate.Module, defined int) *plan, slice uint32) *Instrumented {
+	w := newMeter(m, slice)
 	code := w.bodies(planOf)
-	result := &Instrumented{Info: w.m.Info, Slice: w.slice, Cover: w.cover.words}
-	b := builder{binary.Encoder{Out: make([]byte, 0, len(w.m.Wasm)+len(code))}, w.m, w, code, result}
+	result := &Instrumented{Info: m.Info, Slice: slice}
+	b := builder{binary.Encoder{Out: make([]byte, 0, len(m.Wasm)+len(code))}, m, w, code, result}
 	b.build()
 	result.Wasm = b.Out
 	return result

@@ -39,7 +39,6 @@ type meter struct {
 	helpers []helper
 	// canonical makes NaNs canonical in the function at hand.
 	canonical canonical
-	cover     coverage
 }
 
 // newMeter assigns the indices after those of the module.
@@ -56,7 +55,6 @@ func (w *meter) body(start int, p *plan) {
 	w.locals(start, p)
 	if !p.calls {
 		w.charge(p, &p.edits[0])
-		w.mark(p, 0)
 		w.code(p)
 		return
 	}
@@ -64,7 +62,6 @@ func (w *meter) body(start int, p *plan) {
 	w.blockType(p.results)
 	w.Raw(byte(binary.OpBlock), 0x40)
 	w.enter(p)
-	w.mark(p, 0)
 	w.Raw(byte(binary.OpBlock))
 	w.blockType(p.results)
 	w.code(p)
@@ -147,7 +144,6 @@ func (w *meter) code(p *plan) {
 		switch e.kind {
 		case charge:
 			w.charge(p, e)
-			w.mark(p, 1+i)
 		case bulk:
 			w.bulk(p, e)
 			if w.chunked(e) {

@@ -12,32 +12,7 @@ func InstrumentNaive(wasm []byte, options Options) (*Instrumented, error) {
 	if len(m.Refused.Problems) > 0 {
 		return nil, &m.Refused
 	}
-	return newMeter(m, options.slice()).rewrite(naive), nil
-}
-
-// CoverNaive is the reference for Cover: every instruction that costs something is a place. It returns
-// where they begin, in the content of the code section.
-func CoverNaive(wasm []byte, options Options) (*Instrumented, []Block, error) {
-	m := gate.Parse(wasm, options.Limits)
-	if len(m.Refused.Problems) > 0 {
-		return nil, nil, &m.Refused
-	}
-	var places []Block
-	for i := range m.Bodies {
-		p := naive(m, i)
-		for e := range p.edits {
-			if p.begins(e) {
-				at := p.edits[e].pos - m.Code()
-				if e == 0 {
-					at = -1 // the entry is not an instruction
-				}
-				places = append(places, Block{m.ImportedFuncs + i, at})
-			}
-		}
-	}
-	w := newMeter(m, options.slice())
-	w.cover = coverage{on: true, global: w.reserve + 1, share: 1, words: (len(places) + 63) / 64}
-	return w.rewrite(naive), places, nil
+	return rewrite(m, naive, options.slice()), nil
 }
 
 func naive(m *gate.Module, i int) *plan {

@@ -18,9 +18,6 @@ func (w *worker) describe() error {
 		return nil
 	}
 	said := d.Describe()
-	if s, ok := w.session.(profile.Covered); ok && m.coverage.lines {
-		m.coverage.known = s.Map()
-	}
 	manifest, err := profile.ScriptManifest(said.About)
 	if err != nil {
 		return err

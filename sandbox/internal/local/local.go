@@ -41,7 +41,6 @@ type Options struct {
 	InterpreterDir string
 	Interpreter    bool
 	Alone          bool
-	Cover          bool
 	Logger         *slog.Logger `json:"-"` // of this process
 }
 

@@ -35,7 +35,6 @@ type Module struct {
 	origin   *origin // nil unless instances start from a snapshot
 	cold     bool    // warm-up failed; instances start without it
 	peak     atomic.Uint32
-	coverage coverage
 	// described is set once the first instance has described itself.
 	described bool
 }
@@ -45,20 +44,13 @@ func (b *Backend) newModule(s source.Source) *Module {
 	m.pool.module, m.pool.tokens = m, b.tokens
 	if s.Script == nil {
 		m.process = engine.Process{Files: noFiles}
-		m.bytes = engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }, Cover: b.options.Cover}
+		m.bytes = engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
 		return m
 	}
 	language := s.Script.Language
-	m.coverage.script = s.Script
 	m.info.Function, m.info.With = s.Script.Function, s.Script.With
 	m.script, m.by = true, language.Interpreter()
 	m.bytes = b.interpreter(m.by)
-	if c, ok := language.(source.Coverer); ok && b.options.Cover {
-		m.coverage.lines = true
-		m.profile, m.process = c.Cover(s.Script)
-		return m
-	}
-	m.bytes.Cover = b.options.Cover
 	m.profile, m.process = language.Open(s.Script)
 	return m
 }

@@ -61,9 +61,6 @@ func (m *Module) originName(evaluated bool) string {
 	if !evaluated {
 		l.Fuel = 0
 	}
-	if m.coverage.lines { // its interpreter runs other code than without coverage
-		return fmt.Sprintf("covered origin %s %s %x %+v", m.program.Key(), m.info.Digest, m.process.Boot.Sum(), l)
-	}
 	if m.asks { // one that was granted questions may have kept their result
 		return fmt.Sprintf("asking origin %s %s %+v", m.program.Key(), m.info.Digest, l)
 	}

@@ -27,13 +27,6 @@ var errCold = errors.New("the module failed on the built-in conversation")
 // so or its manifest forbids it. It does the same in every isolation mode, so
 // that results and fuel are the same.
 func (w *worker) prepare(ctx context.Context) error {
-	if err := w.start(ctx); err != nil {
-		return err
-	}
-	return w.arm(ctx)
-}
-
-func (w *worker) start(ctx context.Context) error {
 	budget := w.module.startBudget()
 	booted, stop, err := w.boot(ctx, budget)
 	if err != nil {

@@ -24,8 +24,6 @@ type worker struct {
 	beside    *beside           // the programs of a script; nil if it may open none
 	started   bool              // the snapshot is done, so it may open programs
 	one       [1]*rl.Trajectory // the members of a single evaluation
-	covered   []uint64          // what the last evaluation reached, if coverage is on
-	words     []string          // and which texts it handled
 }
 
 // newWorker makes an instance in the state from which every evaluation starts.
@@ -71,7 +69,7 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 	if w.beside != nil {
 		w.beside.begin(ctx)
 	}
-	w.ctx, w.covered, w.words = ctx, nil, nil
+	w.ctx = ctx
 	defer func() { w.ctx = nil }()
 	if model := channel.ModelOf(ctx); model != nil && w.started {
 		model.Begin()
@@ -87,14 +85,12 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 		return 0, result.BadInput(&abi.TooLarge{Limit: limit}), false
 	}
 	budget := w.module.budget(len(input), len(members))
-	w.instance.Uncover()
 	w.instance.Begin(ctx, budget)
 	stop := engine.Guarded(func() (stop *engine.Stop) {
 		v, stop = w.session.Evaluate(input)
 		return stop
 	})
 	fuel, late := w.instance.End()
-	w.cover()
 	w.module.notePeak(w.instance.Size())
 	if late != nil {
 		stop = late
@@ -132,14 +128,10 @@ func (w *worker) wanted() string {
 
 // result builds the evaluation of member i after run.
 func (w *worker) result(i int, v *result.Verdict) reward.Evaluation {
-	var e reward.Evaluation
 	if v != nil {
-		e = v.Evaluation(w.collector.Log())
-	} else {
-		e = w.collector.Evaluation(i, w.collector.Log())
+		return v.Evaluation(w.collector.Log())
 	}
-	e.Cover, e.Words = w.covered, w.words
-	return e
+	return w.collector.Evaluation(i, w.collector.Log())
 }
 
 // ready restores the worker to the state from which every evaluation starts. It

@@ -9,7 +9,6 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/sandbox/internal/cover"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
@@ -108,18 +107,6 @@ type Session interface {
 	// Lasting reports whether an instance can serve further evaluations, so
 	// that warming it up makes sense.
 	Lasting() bool
-}
-
-// Covered is a session of a script that records which of its lines run.
-type Covered interface {
-	// Arm begins to record. It is called once, after the start and the warm-up and before
-	// the snapshot.
-	Arm() *engine.Stop
-	// Cover returns the places that were reached since the snapshot, as a bitmap, and texts
-	// that the script handled.
-	Cover() (places []uint64, words []string)
-	// Map describes the places. It is called once the session has described itself.
-	Map() *cover.Map
 }
 
 // Restored is a session that is informed when its instance has been restored to

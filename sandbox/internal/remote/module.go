@@ -9,7 +9,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sandbox/internal/channel"
-	"github.com/merit-rl/merit/sandbox/internal/cover"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
@@ -39,9 +38,6 @@ func (m *Module) Cached() bool { return false }
 
 // PeakMemory returns 0: the host does not know it.
 func (m *Module) PeakMemory() int { return 0 }
-
-// Map returns none: coverage is for rewards in this process.
-func (m *Module) Map() *cover.Map { return &cover.Map{} }
 
 // Fresh returns false: whatever the worker does inside, the mode in force is
 // that of worker processes.

@@ -38,13 +38,6 @@ type Preparer interface {
 	Prepared() map[string][]byte
 }
 
-// Coverer is a Language whose scripts record which of their lines run.
-type Coverer interface {
-	Language
-	// Cover is Open for a script with coverage. Its sessions are profile.Covered.
-	Cover(s *Script) (profile.Profile, engine.Process)
-}
-
 // Opener prepares an instance on which no code has run to play an environment.
 type Opener func(*engine.Instance, profile.Streams) profile.Player
 

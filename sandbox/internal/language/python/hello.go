@@ -32,7 +32,6 @@ type hello struct {
 	entry     reward.Entry
 	truth     reward.Use       // whether the function reads the ground truth
 	refused   []reward.Refusal // what it was refused while it was loaded
-	cover     covered
 }
 
 var errHello = errors.New("the interpreter did not start as it should")
@@ -72,7 +71,6 @@ func readHello(data []byte) (h hello, ok bool) {
 	h.shelf = v.Items[7]
 	h.entry, h.truth = readEntry(&v.Items[8]), reward.Use(min(max(v.Items[8].Get("truth").Int, 0), int64(reward.UseIgnored)))
 	h.refused = refusals(v.Items[9].Items)
-	h.cover = readCover(v.Items[8].Get("cover"))
 	return h, true
 }
 

@@ -71,21 +71,15 @@ func (*Language) Brings() map[string][]byte {
 // Open implements source.Language. It lays out the files: the module that the
 // sandbox provides, and the reward with its packages.
 func (l *Language) Open(s *source.Script) (profile.Profile, engine.Process) {
-	return l.open(s, bootCode, nil)
-}
-
-// open lays out the files and those that are added, and runs code before the reward is known.
-func (l *Language) open(s *source.Script, code string, added map[string][]byte) (profile.Profile, engine.Process) {
 	files := ownFiles()
-	maps.Copy(files, added)
 	if s.Uses(askModule, "merit_reward") {
 		files[path.Join(ownFolder, askFile)], _ = sdk.Files.ReadFile(askFile) // embedded
 	}
-	boot := l.process(code, maps.Clone(files))
+	boot := l.process(bootCode, maps.Clone(files))
 	for name, data := range s.Files {
 		files[path.Join(rewardFolder, name)] = data
 	}
-	process := l.process(code, files)
+	process := l.process(bootCode, files)
 	process.Boot = &boot
 	return python{taken(s.With), loading(s)}, process
 }

@@ -221,13 +221,3 @@ func (m *Module) Signature(function uint32) (binary.FuncType, bool) {
 	}
 	return m.Types[m.Funcs[function]], true
 }
-
-// Code returns where the content of the code section begins.
-func (m *Module) Code() int {
-	for _, s := range m.Sections {
-		if s.ID == binary.SecCode {
-			return s.Start
-		}
-	}
-	return len(m.Wasm)
-}

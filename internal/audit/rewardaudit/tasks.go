@@ -1,6 +1,4 @@
-// Package tasks reads the tasks of a reward from rows: the prompt, the ground truth, the answers that
-// it stands for, and the forms in which a reply states an answer. Audits and attacks share it.
-package tasks
+package rewardaudit
 
 import (
 	"bytes"
@@ -16,20 +14,26 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Task is one question of the data, with its ground truth.
-type Task struct {
-	Row     *rl.Trajectory // the prompt and the columns
-	Prompt  string         // the texts of the prompt
-	Truth   json.RawMessage
-	Answers []string         // what a right reply says, the longest first; nil of a structured truth
-	Rows    []*rl.Trajectory // as recorded
-	Single  bool             // a prompt and one reply, so that another reply can take its place
+// task is one question of the data, with its ground truth.
+type task struct {
+	row     *rl.Trajectory // the prompt and the columns
+	prompt  string         // the texts of the prompt
+	truth   json.RawMessage
+	answers []string         // what a right reply says, the longest first; nil of a structured truth
+	rows    []*rl.Trajectory // as recorded
+	single  bool             // a prompt and one reply, so that another reply can take its place
+	oracle  *probe           // a right reply: of form, or the best; nil if none has a score
+	best    *probe           // the reply with the highest score
+	form    string           // the form of oracle, with one %s; empty if no form of the answer is right
 }
 
-// Of returns at most a number of tasks of rows, those with different truths first.
-func Of(rows []*rl.Trajectory, info reward.Info, most int) []*Task {
-	var all []*Task
-	byKey := map[string]*Task{}
+// most is how many tasks an audit probes.
+const most = 8
+
+// tasks returns the tasks of rows, those with different truths first.
+func tasks(rows []*rl.Trajectory, info reward.Info) []*task {
+	var all []*task
+	byKey := map[string]*task{}
 	for _, row := range rows {
 		prompt, one := split(row)
 		truth := truthOf(row, info)
@@ -37,24 +41,24 @@ func Of(rows []*rl.Trajectory, info reward.Info, most int) []*Task {
 		key := prompt + "\x00" + string(truth) + "\x00" + string(columns)
 		t := byKey[key]
 		if t == nil || !one {
-			t = &Task{Row: row, Prompt: prompt, Truth: truth, Single: one}
+			t = &task{row: row, prompt: prompt, truth: truth, single: one}
 			if one {
-				t.Answers = AnswersOf(truth)
+				t.answers = answersOf(truth)
 			}
 			byKey[key] = t
 			all = append(all, t)
 		}
-		t.Rows = append(t.Rows, row)
+		t.rows = append(t.rows, row)
 	}
 	seen := map[string]bool{}
-	slices.SortStableFunc(all, func(a, b *Task) int { return rank(a) - rank(b) })
-	var first, rest []*Task
+	slices.SortStableFunc(all, func(a, b *task) int { return rank(a) - rank(b) })
+	var first, rest []*task
 	for _, t := range all {
-		if seen[string(t.Truth)] {
+		if seen[string(t.truth)] {
 			rest = append(rest, t)
 			continue
 		}
-		seen[string(t.Truth)] = true
+		seen[string(t.truth)] = true
 		first = append(first, t)
 	}
 	all = append(first, rest...)
@@ -63,11 +67,11 @@ func Of(rows []*rl.Trajectory, info reward.Info, most int) []*Task {
 
 // rank puts tasks with plain answers before those with another truth, and these before tasks
 // without one.
-func rank(t *Task) int {
+func rank(t *task) int {
 	switch {
-	case len(t.Answers) > 0:
+	case len(t.answers) > 0:
 		return 0
-	case t.Truth != nil:
+	case t.truth != nil:
 		return 1
 	}
 	return 2
@@ -76,15 +80,15 @@ func rank(t *Task) int {
 // split returns the text of the prompt of a row, and whether one reply in text follows it.
 func split(row *rl.Trajectory) (prompt string, one bool) {
 	var b strings.Builder
-	n := PromptEnd(row)
+	n := promptEnd(row)
 	for _, m := range row.Messages[:n] {
 		b.WriteString(m.Content.Text() + "\n")
 	}
 	return b.String(), n == len(row.Messages) || n == len(row.Messages)-1 && row.Messages[n].ToolCalls == nil
 }
 
-// Reply returns the text of the last reply of a row.
-func Reply(row *rl.Trajectory) (text string) {
+// reply returns the text of the last reply of a row.
+func reply(row *rl.Trajectory) (text string) {
 	for _, m := range row.Messages {
 		if m.Role == rl.RoleAssistant {
 			text = m.Content.Text()
@@ -93,8 +97,8 @@ func Reply(row *rl.Trajectory) (text string) {
 	return text
 }
 
-// PromptEnd is the number of messages before the first reply.
-func PromptEnd(row *rl.Trajectory) int {
+// promptEnd is the number of messages before the first reply.
+func promptEnd(row *rl.Trajectory) int {
 	for i, m := range row.Messages {
 		if m.Role == rl.RoleAssistant {
 			return i
@@ -110,9 +114,9 @@ var truthColumns = []string{
 	"tests", "test", "test_cases", "public_test_cases", "private_test_cases", "test_list", "input_output", "expected_calls",
 }
 
-// TruthNames returns the columns of a row that hold its truth: those that the reward has
+// truthNames returns the columns of a row that hold its truth: those that the reward has
 // parameters for, or all of them if it has none, as it may read any.
-func TruthNames(row *rl.Trajectory, info reward.Info) (names []string) {
+func truthNames(row *rl.Trajectory, info reward.Info) (names []string) {
 	var asked []string
 	for _, name := range truthColumns {
 		if _, ok := row.Metadata[name]; !ok {
@@ -134,7 +138,7 @@ func truthOf(row *rl.Trajectory, info reward.Info) json.RawMessage {
 	if said(row.GroundTruth) {
 		return row.GroundTruth
 	}
-	for _, name := range TruthNames(row, info) {
+	for _, name := range truthNames(row, info) {
 		if v := row.Metadata[name]; said(v) {
 			return v
 		}
@@ -142,18 +146,18 @@ func truthOf(row *rl.Trajectory, info reward.Info) json.RawMessage {
 	return nil
 }
 
-// Structured reports whether the row has objects for the reward to score: in its ground truth,
+// structured reports whether the row has objects for the reward to score: in its ground truth,
 // which then is not an answer, or in a column.
-func (t *Task) Structured() bool {
+func (t *task) structured() bool {
 	object := func(v json.RawMessage) bool {
 		return bytes.Contains(v, []byte("{")) && !bytes.HasPrefix(v, []byte(`"`))
 	}
-	for name, v := range t.Row.Metadata {
+	for name, v := range t.row.Metadata {
 		if object(v) && !slices.Contains(truthColumns, name) {
 			return true
 		}
 	}
-	return len(t.Answers) == 0 && object(t.Truth)
+	return len(t.answers) == 0 && object(t.truth)
 }
 
 // said reports whether a truth says anything: not null, and not an empty text, list or object,
@@ -166,24 +170,23 @@ func said(truth json.RawMessage) bool {
 	return true
 }
 
-// With returns a copy of the row with another reply and another truth; nil keeps the truth, and
+// with returns a copy of the row with another reply and another truth; nil keeps the truth, and
 // an empty one removes it.
-func (t *Task) With(info reward.Info, id, reply string, truth json.RawMessage) *rl.Trajectory {
-	row := *t.Row
+func (t *task) with(info reward.Info, id, reply string, truth json.RawMessage) *rl.Trajectory {
+	row := *t.row
 	row.ID, row.Group, row.Steps, row.Evaluation, row.Outcome = id, "", nil, nil, ""
-	n := PromptEnd(t.Row)
+	n := promptEnd(t.row)
 	row.PromptMessages = &n
-	row.Messages = append(slices.Clone(t.Row.Messages[:n]), rl.Message{Role: rl.RoleAssistant, Content: rl.Text(reply)})
+	row.Messages = append(slices.Clone(t.row.Messages[:n]), rl.Message{Role: rl.RoleAssistant, Content: rl.Text(reply)})
 	if truth != nil {
-		SetTruth(&row, t.Row, info, truth)
+		setTruth(&row, t.row, info, truth)
 	}
 	return &row
 }
 
-// SetTruth gives a copy of a row another truth, in the columns where the row has its own.
-func SetTruth(row, of *rl.Trajectory, info reward.Info, truth json.RawMessage) {
+func setTruth(row, of *rl.Trajectory, info reward.Info, truth json.RawMessage) {
 	row.Metadata = maps.Clone(of.Metadata)
-	for _, name := range TruthNames(of, info) {
+	for _, name := range truthNames(of, info) {
 		if row.Metadata[name] = truth; len(truth) == 0 {
 			delete(row.Metadata, name)
 		}
@@ -194,19 +197,17 @@ func SetTruth(row, of *rl.Trajectory, info reward.Info, truth json.RawMessage) {
 }
 
 var (
-	marked = regexp.MustCompile(`####\s*(\S[^\n]*?)\s*$`)
-	boxed  = regexp.MustCompile(`\\boxed\{([^{}]+)\}`)
-	tagged = regexp.MustCompile(`(?s)<answer>\s*(.+?)\s*</answer>`)
-	// Integer matches an integer.
-	Integer = regexp.MustCompile(`^-?\d+$`)
-	// Words matches words without punctuation.
-	Words = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N} ]*$`)
+	marked  = regexp.MustCompile(`####\s*(\S[^\n]*?)\s*$`)
+	boxed   = regexp.MustCompile(`\\boxed\{([^{}]+)\}`)
+	tagged  = regexp.MustCompile(`(?s)<answer>\s*(.+?)\s*</answer>`)
+	integer = regexp.MustCompile(`^-?\d+$`)
+	words   = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N} ]*$`)
 )
 
-// AnswersOf returns the answers that a ground truth stands for: its text, and what its last mark
+// answersOf returns the answers that a ground truth stands for: its text, and what its last mark
 // holds. A list of texts stands for each of them; the first is used. It returns nil of what is
 // not an answer, such as tests.
-func AnswersOf(truth json.RawMessage) []string {
+func answersOf(truth json.RawMessage) []string {
 	text, ok := plain(truth)
 	if !ok || strings.TrimSpace(text) == "" || len(text) > 4000 {
 		return nil
@@ -257,11 +258,11 @@ func plain(raw json.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// Answer is the shortest form of the right answer.
-func (t *Task) Answer() string { return strings.TrimSpace(t.Answers[len(t.Answers)-1]) }
+// answer is the shortest form of the right answer.
+func (t *task) answer() string { return strings.TrimSpace(t.answers[len(t.answers)-1]) }
 
-// Forms are the common forms of a reply with an answer.
-var Forms = []string{
+// forms are the common forms of a reply with an answer.
+var forms = []string{
 	"%s", "The answer is %s", "The answer is: %s.", "Let me think.\nA: %s", "Let me think.\n#### %s", "So it is \\boxed{%s}.",
 	"<answer>%s</answer>", "<think>Let me think.</think>\n<answer>%s</answer>", "<think>\nLet me think.\n</think>\n<answer>\n%s\n</answer>",
 	"<reasoning>\nLet me think.\n</reasoning>\n<answer>\n%s\n</answer>\n", "<think>Let me think.</think>\n\\boxed{%s}",
@@ -269,30 +270,30 @@ var Forms = []string{
 	"{\"answer\": \"%s\"}", "```\n%s\n```", "(%s)", "<solution>%s</solution>", "<SOLUTION>%s</SOLUTION>", "**%s**",
 }
 
-// Number returns the value of an answer that is a plain number.
-func Number(answer string) (float64, bool) {
+// number returns the value of an answer that is a plain number.
+func number(answer string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(answer, ",", ""), 64)
 	return v, err == nil
 }
 
-// Differ reports whether two answers certainly differ.
-func Differ(a, b string) bool {
-	x, isX := Number(a)
-	y, isY := Number(b)
+// differ reports whether two answers certainly differ.
+func differ(a, b string) bool {
+	x, isX := number(a)
+	y, isY := number(b)
 	if isX && isY {
 		return x != y
 	}
-	return isX == isY && Words.MatchString(a) && Words.MatchString(b) && !strings.EqualFold(a, b) &&
+	return isX == isY && words.MatchString(a) && words.MatchString(b) && !strings.EqualFold(a, b) &&
 		!strings.Contains(strings.ToLower(a), strings.ToLower(b)) && !strings.Contains(strings.ToLower(b), strings.ToLower(a))
 }
 
-// Another returns an answer of the same kind that is wrong.
-func Another(answer string, i int) string {
-	if Integer.MatchString(answer) && len(answer) < 15 {
+// another returns an answer of the same kind that is wrong.
+func another(answer string, i int) string {
+	if integer.MatchString(answer) && len(answer) < 15 {
 		n, _ := strconv.ParseInt(answer, 10, 64)
 		return strconv.FormatInt(n+[]int64{17, 4, -3, 101, 2}[i%5], 10)
 	}
-	if _, ok := Number(answer); ok {
+	if _, ok := number(answer); ok {
 		return []string{"83114", "17.25", "6", "0.375", "911"}[i%5]
 	}
 	if len(answer) == 1 && answer[0] >= 'A' && answer[0] <= 'H' {
@@ -308,9 +309,9 @@ func Another(answer string, i int) string {
 	return []string{"zyxqv", "brontide", "quillon", "marplot", "gambrel"}[i%5]
 }
 
-// Raw encodes a truth in the JSON type of another one.
-func Raw(text string, like json.RawMessage) json.RawMessage {
-	if _, isNumber := Number(text); isNumber && len(like) > 0 && like[0] != '"' && like[0] != '[' && like[0] != '{' {
+// raw encodes a truth in the JSON type of another one.
+func raw(text string, like json.RawMessage) json.RawMessage {
+	if _, isNumber := number(text); isNumber && len(like) > 0 && like[0] != '"' && like[0] != '[' && like[0] != '{' {
 		return json.RawMessage(text)
 	}
 	encoded, _ := json.Marshal(text) // a text can be encoded
