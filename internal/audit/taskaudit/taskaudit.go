@@ -24,7 +24,19 @@ type auditor struct {
 	results []audit.Result
 }
 
-func (a *auditor) add(r audit.Result) { a.results = append(a.results, r) }
+func (a *auditor) add(r audit.Result) {
+	if remedy, ok := remedies[r.ID]; ok && r.Remediation != nil {
+		r.Remediation = &remedy
+	}
+	a.results = append(a.results, r)
+}
+
+// remedies are the hints of checks whose own hints speak of openenv.yaml.
+var remedies = map[string]string{
+	"static.manifest":             "correct task.toml",
+	"static.resource_declaration": "declare environment.cpus, environment.memory_mb and agent.timeout_sec in task.toml",
+	"static.timeout_ceiling":      "set agent.timeout_sec in task.toml to at most 3600",
+}
 
 // Run audits the task in a folder. bounds are the rewards of an agent that does nothing and of
 // the solution. The manifest is nil if the task cannot be read.

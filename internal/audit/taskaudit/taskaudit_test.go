@@ -64,7 +64,7 @@ func failures(results []audit.Result) (ids []string) {
 }
 
 // Promise: a sound Harbor task raises no alarm, and a task with one defect fails the checks of
-// RFC 008 that name it, and no others.
+// RFC 008 that name it, and no others, with hints that name files of a task.
 func TestTasks(t *testing.T) {
 	twice := []string{"runtime.episode_determinism", "runtime.episode_isolation", "semantic.replayability", "semantic.verifier_determinism"}
 	for _, row := range []struct {
@@ -97,6 +97,11 @@ func TestTasks(t *testing.T) {
 			}
 			_, results := audited(t, row.change, row.verify, !row.idle)
 			require.ElementsMatch(t, row.want, failures(results), "%+v", results)
+			for _, r := range results {
+				if r.Remediation != nil { // a task has no openenv.yaml
+					require.NotRegexp(t, `openenv\.yaml|validation\.|episode_timeout_s`, *r.Remediation, r.ID)
+				}
+			}
 		})
 	}
 }
